@@ -1,0 +1,145 @@
+/*
+ * common/artifact.h - blocks of a .mt file: encode and decode side by side.
+ *
+ * man/mt-artifact.5 is the specification. A file is a sequence of zstd frames;
+ * a frame's content is whole blocks; a block is a MessagePack array
+ * [kind, version, body]. These functions know blocks, not frames
+ * (common/frame.h) and not files (record/writer.h, report/reader.h).
+ *
+ * Encoders append one block to buf: 0, or -ENOMEM with buf unchanged.
+ * Decoders treat bytes as hostile: every length meets a ceiling before it is
+ * used, unknown kinds, columns and keys are skipped and counted, and errors are
+ * -MT_E_CORRUPT, -MT_E_LIMIT or -ENOMEM. Strings and byte ranges in decoded
+ * structs borrow from the decoder's arena and the given bytes: valid until the
+ * next decode with the same block, or mt_block_release().
+ */
+#ifndef MT_ARTIFACT_H
+#define MT_ARTIFACT_H
+
+#include "common/event.h"
+
+struct mt_buf;
+
+#define MT_FORMAT_VERSION 1
+#define MT_FRAME_CONTENT_MAX (16u << 20)	/* a frame's uncompressed bytes */
+#define MT_BLOCK_EVENTS_MAX (1u << 18)
+#define MT_STRING_MAX 65536u
+#define MT_ARGS_MAX 65536u
+#define MT_FRAMES_MAX (1u << 26)
+
+enum mt_block_kind {
+	MT_BLOCK_UNKNOWN,	/* skipped; counted by the reader */
+	MT_BLOCK_HEADER,
+	MT_BLOCK_LIFECYCLE,
+	MT_BLOCK_STACKS,
+	MT_BLOCK_EVENTS,
+	MT_BLOCK_MAPPINGS,
+	MT_BLOCK_LOSS,
+	MT_BLOCK_CHECKPOINT,
+	MT_BLOCK_TRAILER,
+	MT_BLOCK_KINDS
+};
+#define MT_KIND_BIT(kind) (1u << (kind))
+
+struct mt_header {
+	uint32_t format_version;
+	uint32_t min_reader_version;
+	const char *producer;		/* "mt-record 0.1.0" */
+	const char *arch;		/* "x86_64" or "aarch64" */
+	const char *byte_order;		/* "little" */
+	const char *kernel;		/* uname -r */
+	const char *hostname;
+	const char *clock;		/* "monotonic" */
+	uint64_t start_time;		/* CLOCK_MONOTONIC, ns */
+	uint64_t start_realtime;	/* CLOCK_REALTIME at the same moment, ns */
+	uint32_t page_size;
+	uint64_t code_mask;		/* and-mask that strips pointer authentication; ~0 if none */
+	uint64_t trampoline;		/* user address of the uprobes trampoline, 0 if unknown */
+	uint32_t stack_size;		/* --stack-size */
+	uint64_t ring_size;
+	uint64_t stack_ring_size;
+	const char *watch;		/* "tracepoint", "fentry" */
+	const char *attach;		/* "multi", "perf", "session" */
+	const char *mapping_source;	/* "perf", "proc" */
+	const char *cwd;
+	uint32_t n_args;
+	const char **args;		/* the command line */
+};
+
+/* What was dropped: one row per (source, cause) that is not zero. */
+struct mt_loss {
+	const char *source;	/* "events", "stacks", "requests", "mappings", "threads", ... */
+	const char *cause;	/* "ring_full", "map_full", "fault", "kernel", ... */
+	uint64_t count;
+	uint64_t first;		/* time of the first and the last, ns; 0 if unknown */
+	uint64_t last;
+};
+
+/* All written before it is a consistent prefix of the run. */
+struct mt_checkpoint {
+	uint64_t time;
+	uint64_t events;	/* events written so far in the file */
+	uint64_t stacks;	/* stack definitions written so far */
+	uint64_t max_lag;	/* see trailer */
+	uint64_t lost;		/* sum over all loss rows so far */
+};
+
+struct mt_trailer {
+	uint64_t end_time;
+	uint64_t events;
+	uint64_t stacks;
+	uint64_t lost;
+	/*
+	 * Events stand in the file in the order of their submission, which can differ
+	 * from that of their stamps (realloc carries an older one). For every event e,
+	 * and every event before it in the file, stamp(e) >= stamp(before) - max_lag,
+	 * counting both stamps of a realloc. A reader that holds back max_lag ns
+	 * delivers in exact stamp order.
+	 */
+	uint64_t max_lag;
+	bool status_known;
+	int32_t status;		/* of the command, as wait(2) reports it */
+	const char *end_reason;	/* "exited", "interrupted", "output_error", ... */
+	uint32_t n_frames;	/* frames before the trailer's */
+	const uint32_t *frame_kinds;	/* per frame: or of MT_KIND_BIT */
+};
+
+/* A decoded block. */
+struct mt_block {
+	enum mt_block_kind kind;
+	uint32_t n;			/* rows, for the four array kinds */
+	union {
+		struct mt_header *header;
+		struct mt_lifecycle *lifecycle;
+		struct mt_stack *stacks;
+		struct mt_event *events;
+		struct mt_mapping *mappings;
+		struct mt_loss *loss;
+		struct mt_checkpoint *checkpoint;
+		struct mt_trailer *trailer;
+	};
+	uint32_t skipped;		/* unknown columns and keys met */
+	struct mt_arena *arena;		/* owns all of the above */
+};
+
+int mt_encode_header(struct mt_buf *buf, const struct mt_header *header);
+int mt_encode_lifecycle(struct mt_buf *buf, const struct mt_lifecycle *rows, uint32_t n);
+int mt_encode_stacks(struct mt_buf *buf, const struct mt_stack *stacks, uint32_t n);
+int mt_encode_events(struct mt_buf *buf, const struct mt_event *events, uint32_t n);
+int mt_encode_mappings(struct mt_buf *buf, const struct mt_mapping *rows, uint32_t n);
+int mt_encode_loss(struct mt_buf *buf, const struct mt_loss *rows, uint32_t n);
+int mt_encode_checkpoint(struct mt_buf *buf, const struct mt_checkpoint *checkpoint);
+int mt_encode_trailer(struct mt_buf *buf, const struct mt_trailer *trailer);
+
+void mt_block_init(struct mt_block *block);
+void mt_block_release(struct mt_block *block);
+
+/*
+ * Decode the first block of bytes[0..len). *ret_used is its length, also for an
+ * unknown kind. A block whose kind is not in wanted (or of MT_KIND_BIT) is
+ * skipped without decoding: kind is set, n is 0.
+ */
+int mt_block_decode(struct mt_block *block, const uint8_t *bytes, size_t len, uint32_t wanted,
+		    size_t *ret_used);
+
+#endif

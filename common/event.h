@@ -1,0 +1,119 @@
+/*
+ * common/event.h - what both programs mean by an event, a stack, a mapping.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC. Addresses are those of the recorded
+ * process. Indices (thread, process) count from 0 in order of first definition
+ * in the artifact and are never reused, unlike pids.
+ */
+#ifndef MT_EVENT_H
+#define MT_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_REGS_MAX 33		/* aarch64: x0-x30, sp, pc; x86-64 uses the first 17 */
+#define MT_FP_CHAIN_MAX 127	/* kernel.perf_event_max_stack's default */
+#define MT_STACK_BYTES_MAX 65528
+
+enum mt_event_type {
+	MT_EV_MALLOC = 1,
+	MT_EV_CALLOC = 2,
+	MT_EV_REALLOC = 3,
+	MT_EV_ALIGNED = 4,
+	MT_EV_FREE = 5,
+	MT_EV_MMAP = 6,
+	MT_EV_MUNMAP = 7,
+	MT_EV_MREMAP = 8,
+	MT_EV_BRK = 9,
+	MT_EV_TYPES
+};
+
+/* One allocator call that took effect. */
+struct mt_event {
+	uint64_t time;		/* free: at entry; all others: at return */
+	uint64_t begin;		/* realloc: at entry, when old_addr was given up; else == time */
+	uint64_t addr;		/* the block got, or freed */
+	uint64_t old_addr;	/* realloc: the block given up, 0 if none */
+	uint64_t size;		/* bytes asked for (calloc: the product); 0 for free */
+	uint64_t align;		/* aligned: the alignment asked for; else 0 */
+	uint32_t thread;	/* thread index */
+	uint32_t stack;		/* stack id; 0 = none */
+	uint8_t type;		/* enum mt_event_type */
+};
+
+/* Does this type give the caller a block (and so carry size and stack)? */
+static inline bool mt_event_allocates(unsigned int type)
+{
+	return type == MT_EV_MALLOC || type == MT_EV_CALLOC || type == MT_EV_REALLOC ||
+	       type == MT_EV_ALIGNED || type == MT_EV_MMAP || type == MT_EV_MREMAP;
+}
+
+enum mt_lifecycle_type {
+	MT_LC_START = 1,	/* process known from the start: the command, or attached */
+	MT_LC_FORK = 2,		/* a new process */
+	MT_LC_EXEC = 3,
+	MT_LC_EXIT = 4,		/* the last thread of a process is gone */
+	MT_LC_THREAD = 5,	/* defines a thread index; also for each process's first thread */
+	MT_LC_THREAD_EXIT = 6,
+	MT_LC_NAME = 7,		/* a thread changed its name */
+	MT_LC_TYPES
+};
+
+struct mt_lifecycle {
+	uint64_t time;
+	uint32_t type;		/* enum mt_lifecycle_type */
+	uint32_t process;	/* process index; fork: the new process */
+	uint32_t parent;	/* fork: the parent's process index */
+	uint32_t pid;		/* start, fork: the process id */
+	uint32_t thread;	/* thread, thread_exit, name: thread index */
+	uint32_t tid;		/* thread: the thread id */
+	bool shares_memory;	/* fork: CLONE_VM, one address space with the parent until exec */
+	int32_t status;		/* exit: as wait(2) reports it */
+	const char *name;	/* start, exec, thread, name: comm; never NULL, "" if unknown */
+	const char *path;	/* exec: the file executed; else "" */
+};
+
+enum mt_stack_flags {
+	MT_STACK_CUT_BUDGET = 1,	/* more stack lies above; --stack-size ended the copy */
+	MT_STACK_CUT_FAULT = 2,		/* memory above could not be read */
+};
+
+/* Raw material of one call stack, written once per stack id. */
+struct mt_stack {
+	uint32_t id;		/* > 0 */
+	uint32_t process;	/* first seen in this process ... */
+	uint32_t thread;	/* ... this thread ... */
+	uint64_t time;		/* ... at this time */
+	uint64_t identity;	/* digest; see mt-artifact(5) */
+	uint32_t flags;		/* enum mt_stack_flags */
+	uint64_t above;		/* bytes of stack above the copy, if cut by the budget and known */
+	uint32_t n_regs;	/* <= MT_REGS_MAX */
+	uint64_t regs[MT_REGS_MAX];	/* by DWARF number, at the allocator's entry */
+	const uint8_t *bytes;	/* raw stack from sp upward */
+	uint32_t n_bytes;	/* <= MT_STACK_BYTES_MAX */
+	uint32_t n_fp;		/* <= MT_FP_CHAIN_MAX */
+	uint64_t fp[MT_FP_CHAIN_MAX];	/* frame-pointer chain, innermost first */
+};
+
+enum mt_mapping_type {
+	MT_MAP_EXEC_CLEAR = 1,	/* exec: everything mapped before is gone */
+	MT_MAP_MAP = 2,		/* executable memory appears, replacing what it covers */
+	MT_MAP_UNMAP = 3,	/* a range stops being mapped */
+};
+
+struct mt_mapping {
+	uint64_t time;
+	uint32_t type;		/* enum mt_mapping_type */
+	uint32_t process;	/* process index */
+	uint64_t start;
+	uint64_t end;		/* exclusive */
+	uint64_t offset;	/* in the file, bytes */
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	uint64_t ino;		/* 0: not a file ([vdso], anonymous) */
+	uint64_t generation;	/* inode generation, 0 if unknown */
+	const char *path;	/* as the kernel names it; never NULL */
+};
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * report/aggregate.h - blocks matched with their frees: totals over the whole tree and per stack.
+ *
+ * Replays events in stamp order. Live bytes are requested bytes. A block is live from the
+ * stamp of its allocation until it is freed, given to realloc, or its address space goes
+ * (exec, exit). Blocks that a fork copies are not counted again, and freeing such a copy
+ * changes no total.
+ */
+#ifndef MT_AGGREGATE_H
+#define MT_AGGREGATE_H
+
+#include "common/event.h"
+
+struct mt_reader;
+struct mt_session;
+struct mt_profile;
+
+struct mt_totals {
+	uint64_t allocations;		/* successful calls that allocate; realloc is one */
+	uint64_t allocated_bytes;	/* requested */
+	uint64_t frees;			/* free calls of a non-null pointer; realloc's is not one */
+	uint64_t live_blocks;		/* never freed: at exit of their process or end of recording */
+	uint64_t live_bytes;
+	uint64_t peak_blocks;		/* at the moment of the highest live bytes */
+	uint64_t peak_bytes;
+	uint64_t temporary;		/* blocks freed by their thread before it allocated again */
+};
+
+struct mt_profile_totals {
+	struct mt_totals all;
+	uint64_t events;
+	uint64_t peak_time;		/* of the first event that reached peak_bytes; 0 if none */
+	uint64_t unmatched_frees;	/* of blocks never seen allocated */
+	uint64_t inherited_frees;	/* of copies a fork made */
+	uint64_t discarded_blocks;	/* alive when their process called exec: gone, not leaked */
+	uint64_t discarded_bytes;
+	uint64_t by_type[MT_EV_TYPES];	/* events of each type */
+};
+
+/* Reads every events block. 0, -ENOMEM, -errno. */
+int mt_profile_build(struct mt_reader *reader, const struct mt_session *session,
+		     struct mt_profile **ret_profile);
+void mt_profile_free(struct mt_profile *profile);
+
+const struct mt_profile_totals *mt_profile_totals(const struct mt_profile *profile);
+
+/* Per stack id (0 = events without a stack); ids without any event have zero totals. */
+uint32_t mt_profile_stack_ids(const struct mt_profile *profile);	/* highest id + 1 */
+const struct mt_totals *mt_profile_stack(const struct mt_profile *profile, uint32_t id);
+/* Per thread and per process index: totals of what it allocated. */
+const struct mt_totals *mt_profile_thread(const struct mt_profile *profile, uint32_t thread);
+const struct mt_totals *mt_profile_process(const struct mt_profile *profile, uint32_t process);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * report/module.h - the ELF file behind a mapping, proved to be the right one.
+ *
+ * One of the three files that include libdw's headers (module.c, cfi_parse.c,
+ * dwarf_lines.c). A failure is a result too: the module object exists, says why,
+ * and answers nothing.
+ */
+#ifndef MT_MODULE_H
+#define MT_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_file;
+struct mt_module;
+
+#define MT_BUILD_ID_MAX 64
+
+enum mt_module_status {
+	MT_MODULE_VERIFIED,	/* same (dev, ino), or same build-id */
+	MT_MODULE_GONE,		/* nothing at the path */
+	MT_MODULE_CHANGED,	/* another (dev, ino) at the path */
+	MT_MODULE_UNREADABLE,	/* see error */
+	MT_MODULE_NOT_ELF,
+	MT_MODULE_NO_FILE,	/* [vdso], anonymous memory */
+};
+
+struct mt_module_segment {
+	uint64_t offset;	/* PT_LOAD p_offset, p_filesz, p_vaddr, p_memsz, p_flags */
+	uint64_t filesz;
+	uint64_t vaddr;
+	uint64_t memsz;
+	uint32_t flags;
+};
+
+/* A section's contents and where they are mapped (svma = address as in the ELF file). */
+struct mt_section {
+	const uint8_t *data;	/* NULL if absent */
+	size_t size;
+	uint64_t svma;
+};
+
+/*
+ * Open and verify. Always yields a module unless -ENOMEM. On the recording machine
+ * the file at file->path must have file's (dev, ino), compared by major and minor;
+ * anything else is refused. [vdso] is taken from this process if this kernel is the recorded one.
+ */
+int mt_module_open(const struct mt_file *file, struct mt_module **ret_module);
+void mt_module_free(struct mt_module *module);
+
+enum mt_module_status mt_module_status(const struct mt_module *module);
+const char *mt_module_status_name(enum mt_module_status status);	/* "verified", "gone", ... */
+/* One clause for people, e.g. "inode 812, recorded 799"; "" if verified. */
+const char *mt_module_reason(const struct mt_module *module);
+const char *mt_module_path(const struct mt_module *module);
+/* Build-id bytes; 0 length if none or not verified. */
+size_t mt_module_build_id(const struct mt_module *module, uint8_t ret_id[MT_BUILD_ID_MAX]);
+
+size_t mt_module_segments(const struct mt_module *module, const struct mt_module_segment **ret);
+uint64_t mt_module_base_svma(const struct mt_module *module);	/* lowest PT_LOAD p_vaddr */
+uint16_t mt_module_machine(const struct mt_module *module);	/* e_machine */
+
+/* Named section of the verified file (decompressed where compressed), or data == NULL. */
+void mt_module_section(struct mt_module *module, const char *name, struct mt_section *ret_section);
+
+/*
+ * Load bias of a placement that maps file bytes [offset, offset + len) at address start:
+ * start's address minus its svma, wrapping; profile-format.md's rule. -MT_E_NO_DATA if no PT_LOAD fits.
+ */
+int mt_module_load_bias(const struct mt_module *module, uint64_t start, uint64_t len,
+			uint64_t offset, uint64_t *ret_bias);
+
+/* Separate debug file found for it (by build-id, .gnu_debuglink), or "" . Tried once. */
+const char *mt_module_debug_path(struct mt_module *module);
+
+/* For cfi_parse.c, symbols.c and dwarf_lines.c only: libelf's and libdw's handles, or NULL. Borrowed. */
+struct Elf;
+struct Dwarf;
+struct Elf *mt_module_elf(struct mt_module *module);
+struct Elf *mt_module_debug_elf(struct mt_module *module);
+struct Dwarf *mt_module_dwarf(struct mt_module *module);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * report/reader.h - an artifact file as a sequence of decoded blocks.
+ *
+ * Tolerates a cut or damaged file: everything up to the first bad frame is
+ * delivered, and mt_reader_end() says why it stopped and where. Nothing a file
+ * says can crash, hang, or allocate beyond the ceilings of common/artifact.h.
+ */
+#ifndef MT_READER_H
+#define MT_READER_H
+
+#include "common/artifact.h"
+
+struct mt_reader;
+
+enum mt_reader_end_kind {
+	MT_END_COMPLETE,	/* trailer seen, nothing unreadable before it */
+	MT_END_NO_TRAILER,	/* ends between frames, but without a trailer: recorder killed */
+	MT_END_CUT,		/* ends inside a frame */
+	MT_END_DAMAGED,		/* a frame's checksum or contents are wrong */
+};
+
+struct mt_reader_end {
+	enum mt_reader_end_kind kind;
+	uint64_t offset;	/* file offset of the first byte not used (file size if complete) */
+	uint64_t file_size;
+	uint32_t frames;	/* whole frames read */
+	uint32_t unknown_blocks;
+	uint32_t unknown_columns;
+};
+
+/*
+ * Open path ("-" is standard input, spooled to an unlinked temporary file) and
+ * read its header: -MT_E_EMPTY, -MT_E_NOT_ARTIFACT, -MT_E_NEWER_FORMAT,
+ * -MT_E_CUT (not even the header is whole), -errno. The reader also finds the end of the
+ * readable part and the frame index: from the seek table where it is sound, else by
+ * walking frame headers.
+ */
+int mt_reader_open(const char *path, struct mt_reader **ret_reader);
+void mt_reader_free(struct mt_reader *reader);
+
+/* Valid as long as the reader. */
+const struct mt_header *mt_reader_header(const struct mt_reader *reader);
+
+/*
+ * Largest stamp lag any events in the file have (struct mt_trailer.max_lag): from the
+ * trailer, else from the last checkpoint; UINT64_MAX if neither is there.
+ */
+uint64_t mt_reader_max_lag(const struct mt_reader *reader);
+
+/* Start again from the first frame, with only these kinds (or of MT_KIND_BIT) delivered. */
+void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted);
+
+/*
+ * Next block of a wanted kind: 1 and *ret_block borrowed until the next call, 0 at
+ * the end of the readable part, or -ENOMEM, -errno. Frames that hold no
+ * wanted kind are skipped without decompression where the index tells.
+ */
+int mt_reader_next(struct mt_reader *reader, const struct mt_block **ret_block);
+
+/*
+ * Why reading ended. Exact once mt_reader_next() has returned 0 for every kind
+ * (mt_reader_rewind(reader, ~0u)); before that, what is known so far.
+ */
+void mt_reader_end(const struct mt_reader *reader, struct mt_reader_end *ret_end);
+
+#endif

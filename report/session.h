@@ -1,0 +1,86 @@
+/*
+ * report/session.h - the processes, threads and address spaces of a recording.
+ *
+ * Built once from the lifecycle and mapping blocks; read-only afterwards. A process is
+ * identified by its index, never by pid. An address space belongs to a
+ * process from its start or exec to its exec or exit, and to CLONE_VM children as well.
+ */
+#ifndef MT_SESSION_H
+#define MT_SESSION_H
+
+#include "common/event.h"
+
+struct mt_reader;
+struct mt_session;
+
+#define MT_NONE UINT32_MAX
+
+struct mt_process {
+	uint32_t pid;
+	uint32_t parent;	/* index, MT_NONE for a first process */
+	uint64_t start;
+	uint64_t end;		/* UINT64_MAX if it was alive at the end */
+	bool exited;
+	int32_t status;		/* if exited, as wait(2) reports it */
+	const char *comm;	/* last known name of its first thread */
+	const char *path;	/* last file executed, "" if none seen */
+};
+
+struct mt_thread {
+	uint32_t tid;
+	uint32_t process;	/* index, MT_NONE if never defined */
+	const char *name;
+};
+
+/*
+ * One (address space, range, from-time) at which a file is mapped executable.
+ * Placements of one file share file (index for mt_session_file()).
+ */
+struct mt_placement {
+	uint32_t process;
+	uint32_t file;
+	uint64_t start;
+	uint64_t end;		/* exclusive */
+	uint64_t offset;	/* file offset of start */
+	uint64_t from;		/* time mapped; 0 = whole run */
+	uint64_t until;		/* time unmapped, replaced or gone; UINT64_MAX if never */
+};
+
+/* A distinct mapped file: (dev, ino, generation, path). ino 0: [vdso] or anonymous. */
+struct mt_file {
+	const char *path;
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	uint64_t ino;
+	uint64_t generation;
+};
+
+/* Reads every lifecycle and mappings block. 0, -ENOMEM, -errno, -MT_E_LIMIT. */
+int mt_session_load(struct mt_reader *reader, struct mt_session **ret_session);
+void mt_session_free(struct mt_session *session);
+
+uint32_t mt_session_processes(const struct mt_session *session);
+const struct mt_process *mt_session_process(const struct mt_session *session, uint32_t index);
+uint32_t mt_session_threads(const struct mt_session *session);
+const struct mt_thread *mt_session_thread(const struct mt_session *session, uint32_t index);
+uint32_t mt_session_files(const struct mt_session *session);
+const struct mt_file *mt_session_file(const struct mt_session *session, uint32_t index);
+uint32_t mt_session_placements(const struct mt_session *session);
+const struct mt_placement *mt_session_placement(const struct mt_session *session, uint32_t index);
+
+/*
+ * Index of the placement that holds addr in this process at this time (a forked child
+ * sees its parent's placements of before the fork), or MT_NONE.
+ */
+uint32_t mt_session_find(const struct mt_session *session, uint32_t process, uint64_t time,
+			 uint64_t addr);
+
+/*
+ * Address space (small integer, not a process index) that this process lives in at this time,
+ * and lifecycle rows in time order for those who replay events.
+ */
+uint32_t mt_session_space(const struct mt_session *session, uint32_t process, uint64_t time);
+uint32_t mt_session_lifecycle_rows(const struct mt_session *session);
+const struct mt_lifecycle *mt_session_lifecycle(const struct mt_session *session, uint32_t row);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * report/symbols.h - ELF symbols of one module: .symtab and .dynsym, and the
+ * separate debug file's, merged by (address, name) and sorted by address.
+ */
+#ifndef MT_SYMBOLS_H
+#define MT_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+
+struct mt_module;
+struct mt_symbols;
+
+struct mt_symbol {
+	uint64_t addr;		/* svma */
+	uint64_t size;		/* after the zero-size rule of memtrack.metadata(5) */
+	const char *name;	/* as in the file, mangled */
+	bool function;		/* STT_FUNC or STT_GNU_IFUNC */
+	bool sized;		/* the file itself gave a size */
+};
+
+int mt_symbols_load(struct mt_module *module, struct mt_symbols **ret_symbols);
+void mt_symbols_free(struct mt_symbols *symbols);
+size_t mt_symbols_count(const struct mt_symbols *symbols);
+const struct mt_symbol *mt_symbols_at(const struct mt_symbols *symbols, size_t index);
+
+/*
+ * The function that holds svma, or NULL. Never a data symbol, never one whose size ends before
+ * svma. Among aliases: global before weak before local, then fewest leading underscores, then by name.
+ */
+const struct mt_symbol *mt_symbols_find(const struct mt_symbols *symbols, uint64_t svma);
+
+#endif
