@@ -1,13 +1,21 @@
 # mt-record and mt-report. See CONTRIBUTING.md for the layout.
 #
 #   make [WERROR=1] [SAN=address,undefined] [V=1]
-#   make check | check-live | install | uninstall | clean      [DESTDIR= PREFIX=/usr/local]
+#   make check         unit and command-line tests, lints, fuzz corpora (no root needed)
+#   make check-live    tests against the running kernel (root)
+#   make install | uninstall     [DESTDIR=] [PREFIX=/usr/local]
+#   make fuzz | clean
 
 CC ?= cc
+CXX ?= c++
 CLANG ?= clang
-BPFTOOL ?= bpftool
+# Debian keeps bpftool in /usr/sbin, which is not on every user's PATH.
+BPFTOOL ?= $(or $(shell command -v bpftool 2>/dev/null),/usr/sbin/bpftool)
 PKG_CONFIG ?= pkg-config
+INSTALL ?= install
 PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
 CFLAGS ?= -O2 -g
 
 comma := ,
@@ -16,16 +24,25 @@ O := build/$(VARIANT)
 Q := $(if $(V),,@)
 msg = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+BPF_ARCH_x86_64 := x86
+BPF_ARCH_aarch64 := arm64
+BPF_ARCH := $(or $(BPF_ARCH_$(MACHINE)),$(error no BPF architecture is known for '$(MACHINE)'))
+
 MSGPACK := $(shell $(PKG_CONFIG) --exists msgpack-c && echo msgpack-c || echo msgpack)
 PKGS_common := libzstd
 PKGS_record := libbpf libzstd
 PKGS_report := libdw libelf libzstd
 LIBS_report := -liberty
 PKGS_tests := criterion libunwind-generic $(PKGS_report) $(MSGPACK)
+pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
 
 ALL_CFLAGS = -std=gnu11 -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wformat=2 -pthread \
 	$(if $(WERROR),-Werror) $(CFLAGS) \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+BPF_CFLAGS = -g -O2 -Wall -Wextra -Wno-unused-parameter -Werror -target bpf \
+	-D__TARGET_ARCH_$(BPF_ARCH) -I. $(if $(MULTIARCH),-idirafter /usr/include/$(MULTIARCH))
 INC_common := -I.
 INC_record := -I. -I$(O)/skel
 INC_report := -I.
@@ -38,49 +55,106 @@ REPORT := $(call objs,report)
 # The programs without their mains: what unit tests link.
 RECORD_LIB := $(filter-out %/mt_record.o,$(RECORD))
 REPORT_LIB := $(filter-out %/mt_report.o,$(REPORT))
+MAN := $(sort $(wildcard man/*.[0-9]))
 
 all: $(O)/mt-record $(O)/mt-report
 
 $(O)/mt-record: $(RECORD) $(COMMON)
-	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(shell $(PKG_CONFIG) --libs $(PKGS_record)) -o $@
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_record)) -o $@
 $(O)/mt-report: $(REPORT) $(COMMON)
-	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(shell $(PKG_CONFIG) --libs $(PKGS_report)) $(LIBS_report) -o $@
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_report)) $(LIBS_report) -o $@
 
 # Unit tests: tests/unit/t_<module>.c is one Criterion program each. t_record_* may link
 # mt-record's modules, all others mt-report's.
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(sort $(wildcard tests/unit/t_*.c)))
 $(O)/unit/t_record_%: $(O)/tests/unit/t_record_%.o $(RECORD_LIB) $(COMMON)
 	@mkdir -p $(@D)
-	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(shell $(PKG_CONFIG) --libs criterion $(PKGS_record) $(MSGPACK)) -o $@
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,criterion $(PKGS_record) $(MSGPACK)) -o $@
 $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(COMMON)
 	@mkdir -p $(@D)
-	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(shell $(PKG_CONFIG) --libs $(PKGS_tests)) $(LIBS_report) -lunwind-x86_64 -o $@
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_tests)) $(LIBS_report) \
+		-lunwind-$(MACHINE) -o $@
+
+# Fuzz targets: tests/fuzz/fuzz_<entry point>.c has an LLVMFuzzerTestOneInput(). With
+# tests/fuzz/replay.c it replays files; with CC=clang LIBFUZZER=1 the fuzzer drives it.
+FUZZ := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_DRIVER := $(if $(LIBFUZZER),-fsanitize=fuzzer,$(O)/tests/fuzz/replay.o)
+$(O)/fuzz/%: $(O)/tests/fuzz/%.o $(REPORT_LIB) $(COMMON) $(if $(LIBFUZZER),,$(FUZZ_DRIVER))
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $(filter-out $(FUZZ_DRIVER),$^) $(FUZZ_DRIVER) $(LDFLAGS) \
+		$(call pkg_libs,$(PKGS_tests)) $(LIBS_report) -lunwind-$(MACHINE) -o $@
 
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)$(CC) $(ALL_CFLAGS) $(INC_$(firstword $(subst /, ,$*))) -include common/compat.h -MMD -MP -c $< -o $@
 
+# A skeleton must be there before the first compilation; afterwards the .d files know.
 $(RECORD): | $(O)/skel/mt_record.skel.h
 $(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(call msg,SKEL,$@)$(BPFTOOL) gen skeleton $< name $* > $@
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/flags
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	@mkdir -p $(@D)
-	$(call msg,BPF,$@)$(CLANG) -g -O2 -Wall -Wextra -Wno-unused-parameter -Werror -target bpf -D__TARGET_ARCH_x86 -I. \
-		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -MMD -MP -c $< -o $@
+	$(call msg,BPF,$@)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
+# Rewritten only when the command line changes, so that everything is rebuilt then.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
+$(O)/bpf-flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CLANG) $(BPF_CFLAGS)' | cmp -s - $@ || echo '$(CLANG) $(BPF_CFLAGS)' > $@
+
+# Programs the tests record. Each has its own flags in testdata/workloads/flags.mk: whether
+# there are frame pointers, debug information, inlining is what they are for.
+WORK_SRC := $(sort $(wildcard testdata/workloads/*.c testdata/workloads/*.cc))
+WORK_LIB_SRC := $(filter testdata/workloads/lib%,$(WORK_SRC))
+WORKLOADS := $(patsubst testdata/workloads/%,$(O)/workloads/%,\
+	$(basename $(filter-out $(WORK_LIB_SRC),$(WORK_SRC))) $(patsubst %.c,%.so,$(WORK_LIB_SRC)))
+-include testdata/workloads/flags.mk
+WORK_CFLAGS = -g -O1 -Wall -Wextra -pthread -fno-builtin
+$(O)/workloads/%.so: testdata/workloads/%.c testdata/workloads/flags.mk
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)$(CC) $(or $(WORK_CFLAGS_$*),$(WORK_CFLAGS)) -shared -fPIC $< -o $@
+$(O)/workloads/%: testdata/workloads/%.c testdata/workloads/flags.mk
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)$(CC) $(or $(WORK_CFLAGS_$*),$(WORK_CFLAGS)) $< -ldl -o $@
+$(O)/workloads/%: testdata/workloads/%.cc testdata/workloads/flags.mk
+	@mkdir -p $(@D)
+	$(call msg,CXX,$@)$(CXX) $(or $(WORK_CFLAGS_$*),$(WORK_CFLAGS)) $< -o $@
+workloads: $(WORKLOADS)
 
 unit: $(UNIT)
+fuzz: $(FUZZ)
 check-unit: unit
-	@for t in $(UNIT); do $$t || exit 1; done
+	$(Q)tests/unit/run.sh $(O)/unit
+check-cli: all
+	$(Q)tests/cli/run.sh $(O)
+check-fuzz: fuzz
+	$(Q)tests/fuzz/run.sh $(O)/fuzz
+lint: all
+	$(Q)scripts/check-headers
+	$(Q)scripts/check-layering $(O)
+	$(Q)scripts/check-text
+check: check-unit check-cli check-fuzz lint
+check-live: all workloads
+	$(Q)tests/live/run.sh $(O)
+
+install: all
+	$(INSTALL) -d $(DESTDIR)$(BINDIR)
+	$(INSTALL) -m 755 $(O)/mt-record $(O)/mt-report $(DESTDIR)$(BINDIR)
+	$(Q)for m in $(MAN); do \
+		d=$(DESTDIR)$(MANDIR)/man$${m##*.}; \
+		$(INSTALL) -d "$$d" && $(INSTALL) -m 644 "$$m" "$$d" || exit 1; \
+	done
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/mt-record $(DESTDIR)$(BINDIR)/mt-report
+	$(Q)for m in $(MAN); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; done
 
 clean:
 	rm -rf build
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
-.PHONY: all unit check-unit clean FORCE
+.PHONY: all unit fuzz workloads check check-unit check-cli check-fuzz check-live lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,0 +1,1 @@
+# Compiler flags of the workloads that need their own, by file name.

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Run the unit test programs of a build directory and count each program's own tests.
+#
+#   tests/unit/run.sh DIR [t_NAME...]
+set -u
+here=$(dirname "$0")
+# shellcheck source=scripts/tally.sh
+. "$here/../../scripts/tally.sh"
+
+dir=${1?usage: tests/unit/run.sh DIR [t_NAME...]}
+shift
+if [ $# = 0 ]; then
+	for src in "$here"/t_*.c; do
+		[ -e "$src" ] && set -- "$@" "$(basename "$src" .c)"
+	done
+fi
+
+tap=$(mktemp)
+log=$(mktemp)
+trap 'rm -f "$tap" "$log"' EXIT
+unset DEBUGINFOD_URLS
+
+for t in "$@"; do
+	: >"$tap"
+	code=0
+	timeout 300 "$dir/$t" --color=never --tap="$tap" >"$log" 2>&1 || code=$?
+	pass=$(grep -ciE '^ok( |$)' "$tap")
+	skipped=$(grep -ciE '^ok .*# *skip' "$tap")
+	fail=$(grep -ciE '^not ok( |$)' "$tap")
+	pass=$((pass - skipped))
+	# A program that dies, reports nothing or fails without a failed test is a failure.
+	if [ "$fail" = 0 ] && { [ "$code" != 0 ] || [ $((pass + skipped)) = 0 ]; }; then
+		fail=1
+	fi
+	if [ "${CI-}" = true ]; then
+		fail=$((fail + skipped))
+		skipped=0
+	fi
+	if [ "$fail" = 0 ]; then
+		echo "ok $t: $pass tests"
+	else
+		tail -n 60 "$log"
+		echo "not ok $t: $pass passed, $fail failed, exit status $code"
+	fi
+	tally_passed=$((tally_passed + pass))
+	tally_failed=$((tally_failed + fail))
+	tally_skipped=$((tally_skipped + skipped))
+done
+tally_end
