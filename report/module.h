@@ -16,14 +16,25 @@ struct mt_file;
 struct mt_module;
 
 #define MT_BUILD_ID_MAX 64
+#define MT_REASON_MAX 192
+
+/* Ceilings for what an ELF file may claim. */
+#define MT_SEGMENTS_MAX 4096u
+#define MT_SECTIONS_MAX (1u << 20)
+#define MT_SECTION_BYTES_MAX (4ull << 30)	/* decompressed */
 
 enum mt_module_status {
 	MT_MODULE_VERIFIED,	/* same (dev, ino), or same build-id */
 	MT_MODULE_GONE,		/* nothing at the path */
 	MT_MODULE_CHANGED,	/* another (dev, ino) at the path */
-	MT_MODULE_UNREADABLE,	/* see error */
+	MT_MODULE_UNREADABLE,	/* see the reason */
 	MT_MODULE_NOT_ELF,
-	MT_MODULE_NO_FILE,	/* [vdso], anonymous memory */
+	MT_MODULE_NO_FILE,	/* anonymous memory; [vdso] of another kernel */
+};
+
+struct mt_module_options {
+	const char *kernel;	/* uname -r of the recording, for [vdso]; NULL: unknown */
+	const char *debug_dir;	/* root of separate debug files; NULL: /usr/lib/debug */
 };
 
 struct mt_module_segment {
@@ -43,10 +54,13 @@ struct mt_section {
 
 /*
  * Open and verify. Always yields a module unless -ENOMEM. On the recording machine
- * the file at file->path must have file's (dev, ino), compared by major and minor;
- * anything else is refused. [vdso] is taken from this process if this kernel is the recorded one.
+ * the file at file->path must have file's (dev, ino), compared by major and minor, and
+ * its generation where both sides know one; anything else is refused before a byte of it is
+ * read. [vdso] is taken from this process if this kernel is the recorded one. options NULL: all
+ * defaults.
  */
-int mt_module_open(const struct mt_file *file, struct mt_module **ret_module);
+int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
+		   struct mt_module **ret_module);
 void mt_module_free(struct mt_module *module);
 
 enum mt_module_status mt_module_status(const struct mt_module *module);
@@ -66,15 +80,47 @@ void mt_module_section(struct mt_module *module, const char *name, struct mt_sec
 
 /*
  * Load bias of a placement that maps file bytes [offset, offset + len) at address start:
- * start's address minus its svma, wrapping; profile-format.md's rule. -MT_E_NO_DATA if no PT_LOAD fits.
+ * start's address minus its svma, wrapping; memtrack.metadata(5)'s rule. -MT_E_NO_DATA if no
+ * PT_LOAD fits.
  */
 int mt_module_load_bias(const struct mt_module *module, uint64_t start, uint64_t len,
 			uint64_t offset, uint64_t *ret_bias);
 
-/* Separate debug file found for it (by build-id, .gnu_debuglink), or "" . Tried once. */
+/*
+ * Separate debug file found for it: by build-id, else by .gnu_debuglink in the file's
+ * folder, its .debug folder and under the debug folder. It must have the file's build-id; where
+ * the file has none, the link's checksum. "" if there is none. Searched for once.
+ */
 const char *mt_module_debug_path(struct mt_module *module);
 
-/* For cfi_parse.c, symbols.c and dwarf_lines.c only: libelf's and libdw's handles, or NULL. Borrowed. */
+enum mt_symbol_table {
+	MT_TABLE_SYMTAB,
+	MT_TABLE_DYNSYM,
+	MT_TABLE_DEBUG_SYMTAB,	/* the separate debug file's .symtab */
+};
+
+/* A symbol that has an address in the module: in a section; no file, section or TLS symbol. */
+struct mt_elf_symbol {
+	const char *name;	/* lives as long as the module */
+	uint64_t addr;
+	uint64_t size;		/* as in the file */
+	uint64_t section_end;	/* svma at which its section ends; UINT64_MAX if unknown */
+	uint8_t type;		/* STT_* of elf(5) */
+	uint8_t binding;	/* STB_* */
+};
+
+/* How many entries the table has at most, symbols without an address included. */
+size_t mt_module_symbol_count(struct mt_module *module, enum mt_symbol_table table);
+/* False: entry index is not such a symbol, or is damaged. */
+bool mt_module_symbol(struct mt_module *module, enum mt_symbol_table table, size_t index,
+		      struct mt_elf_symbol *ret_symbol);
+
+/*
+ * For cfi_parse.c and dwarf_lines.c only: libelf's and libdw's handles, or NULL. Borrowed.
+ * mt_module_dwarf() is of the file that has .debug_info, its own or the debug file, with the
+ * supplementary file (.gnu_debugaltlink) it refers to; NULL as well if that one is missing, for
+ * names would then be wrong.
+ */
 struct Elf;
 struct Dwarf;
 struct Elf *mt_module_elf(struct mt_module *module);

@@ -1,0 +1,239 @@
+#include "report/module_file.h"
+
+#include "report/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define VDSO_BYTES_MAX (1u << 20)
+
+static bool ends_with(const char *s, const char *tail)
+{
+	size_t n = strlen(s), m = strlen(tail);
+
+	return n >= m && !strcmp(s + n - m, tail);
+}
+
+static bool same_file(const struct mt_file *file, const struct stat *st)
+{
+	return major(st->st_dev) == file->dev_major && minor(st->st_dev) == file->dev_minor &&
+	       st->st_ino == file->ino;
+}
+
+static void describe_change(const struct mt_file *file, const struct stat *st, char *reason)
+{
+	if (major(st->st_dev) == file->dev_major && minor(st->st_dev) == file->dev_minor)
+		snprintf(reason, MT_REASON_MAX, "inode %" PRIu64 ", recorded %" PRIu64,
+			 (uint64_t)st->st_ino, file->ino);
+	else
+		snprintf(reason, MT_REASON_MAX,
+			 "device %u:%u inode %" PRIu64 ", recorded %u:%u inode %" PRIu64,
+			 major(st->st_dev), minor(st->st_dev), (uint64_t)st->st_ino,
+			 file->dev_major, file->dev_minor, file->ino);
+}
+
+/*
+ * Inode numbers are used again soon after a file is removed; the generation tells the
+ * two apart on file systems that have one.
+ */
+static bool same_generation(const struct mt_file *file, int fd, char *reason)
+{
+	long value = 0;
+	uint32_t generation;
+
+	if (!file->generation || ioctl(fd, FS_IOC_GETVERSION, &value) < 0)
+		return true;
+	generation = (uint32_t)value;
+	if (!generation || generation == (uint32_t)file->generation)
+		return true;
+	snprintf(reason, MT_REASON_MAX,
+		 "inode %" PRIu64 " used again (generation %" PRIu32 ", recorded %" PRIu64 ")",
+		 file->ino, generation, file->generation);
+	return false;
+}
+
+static enum mt_module_status open_failed(int error, char *reason)
+{
+	if (error == ENOENT || error == ENOTDIR) {
+		snprintf(reason, MT_REASON_MAX, "no such file");
+		return MT_MODULE_GONE;
+	}
+	snprintf(reason, MT_REASON_MAX, "%s", strerror(error));
+	return MT_MODULE_UNREADABLE;
+}
+
+enum mt_module_status mt_module_file_open(const struct mt_file *file, int *ret_fd,
+					  char reason[MT_REASON_MAX])
+{
+	struct stat st;
+	int fd;
+
+	if (!file->ino || file->path[0] != '/' || file->path[1] == '/') {
+		snprintf(reason, MT_REASON_MAX, "not backed by a file");
+		return MT_MODULE_NO_FILE;
+	}
+	if (ends_with(file->path, " (deleted)")) {
+		snprintf(reason, MT_REASON_MAX, "deleted before it was mapped");
+		return MT_MODULE_GONE;
+	}
+
+	/* By name first: opening a device or a FIFO that now sits there can have effects. */
+	if (stat(file->path, &st) < 0)
+		return open_failed(errno, reason);
+	if (!S_ISREG(st.st_mode) || !same_file(file, &st)) {
+		describe_change(file, &st, reason);
+		return MT_MODULE_CHANGED;
+	}
+	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return open_failed(errno, reason);
+
+	/* Again, for it may have been replaced in between. */
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !same_file(file, &st)) {
+		describe_change(file, &st, reason);
+		close(fd);
+		return MT_MODULE_CHANGED;
+	}
+	if (!same_generation(file, fd, reason)) {
+		close(fd);
+		return MT_MODULE_CHANGED;
+	}
+	*ret_fd = fd;
+	return MT_MODULE_VERIFIED;
+}
+
+/* The size of the mapping at start, from /proc/self/maps; 0 if not found. */
+static size_t mapping_size(uint64_t start)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint64_t low, high;
+	char line[512];
+	size_t size = 0;
+
+	if (!maps)
+		return 0;
+	while (!size && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &low, &high) == 2 && low == start &&
+		    high > low && high - low <= VDSO_BYTES_MAX)
+			size = high - low;
+	}
+	fclose(maps);
+	return size;
+}
+
+enum mt_module_status mt_module_file_vdso(const char *kernel, uint8_t **ret_image,
+					  size_t *ret_size, char reason[MT_REASON_MAX])
+{
+	unsigned long start = getauxval(AT_SYSINFO_EHDR);
+	struct utsname uts = {};
+	uint8_t *image;
+	size_t size;
+
+	if (uname(&uts) < 0 || !kernel || strcmp(uts.release, kernel)) {
+		snprintf(reason, MT_REASON_MAX, "kernel %.64s here, recorded under %.64s",
+			 uts.release, kernel ? kernel : "an unknown one");
+		return MT_MODULE_NO_FILE;
+	}
+	size = start ? mapping_size(start) : 0;
+	if (!size) {
+		snprintf(reason, MT_REASON_MAX, "this process has none");
+		return MT_MODULE_NO_FILE;
+	}
+	image = malloc(size);
+	if (!image) {
+		snprintf(reason, MT_REASON_MAX, "%s", strerror(ENOMEM));
+		return MT_MODULE_UNREADABLE;
+	}
+	memcpy(image, (const void *)start, size);
+	*ret_image = image;
+	*ret_size = size;
+	return MT_MODULE_VERIFIED;
+}
+
+int mt_module_file_open_regular(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int mt_module_file_crc(int fd, uint32_t *ret_crc)
+{
+	uint32_t table[256];
+	uint8_t chunk[16384];
+	uint32_t crc = ~0u;
+	off_t offset = 0;
+	ssize_t n, i;
+	uint32_t c;
+	int bit;
+
+	for (c = 0; c < 256; c++) {
+		table[c] = c;
+		for (bit = 0; bit < 8; bit++)
+			table[c] = (table[c] >> 1) ^ (table[c] & 1 ? 0xedb88320u : 0);
+	}
+	while ((n = pread(fd, chunk, sizeof(chunk), offset)) != 0) {
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		for (i = 0; i < n; i++)
+			crc = (crc >> 8) ^ table[(crc ^ chunk[i]) & 0xff];
+		offset += n;
+	}
+	*ret_crc = ~crc;
+	return 0;
+}
+
+int mt_module_file_build_id_path(const char *debug_dir, const uint8_t *id, size_t id_len,
+				 char *path, size_t size)
+{
+	char hex[2 * MT_BUILD_ID_MAX + 1];
+	size_t i;
+	int n;
+
+	if (id_len < 2 || id_len > MT_BUILD_ID_MAX)
+		return -ENAMETOOLONG;
+	for (i = 0; i < id_len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	n = snprintf(path, size, "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+int mt_module_file_link_path(const char *debug_dir, const char *module_path, const char *name,
+			     unsigned int index, char *path, size_t size)
+{
+	const char *slash = strrchr(module_path, '/');
+	int folder = slash ? (int)(slash - module_path) : 0;
+	int n;
+
+	switch (index) {
+	case 0:
+		n = snprintf(path, size, "%.*s/%s", folder, module_path, name);
+		break;
+	case 1:
+		n = snprintf(path, size, "%.*s/.debug/%s", folder, module_path, name);
+		break;
+	case 2:
+		n = snprintf(path, size, "%s%.*s/%s", debug_dir, folder, module_path, name);
+		break;
+	default:
+		return -ENOENT;
+	}
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
