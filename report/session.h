@@ -34,7 +34,9 @@ struct mt_thread {
 
 /*
  * One (address space, range, from-time) at which a file is mapped executable.
- * Placements of one file share file (index for mt_session_file()).
+ * Placements of one file share file (index for mt_session_file()). What a forked child
+ * inherits is listed again for the child, from the time of the fork. What a
+ * CLONE_VM child maps is listed for the process whose address space it is.
  */
 struct mt_placement {
 	uint32_t process;
@@ -57,6 +59,13 @@ struct mt_file {
 
 /* Reads every lifecycle and mappings block. 0, -ENOMEM, -errno, -MT_E_LIMIT. */
 int mt_session_load(struct mt_reader *reader, struct mt_session **ret_session);
+/*
+ * The same from rows in file order, which are copied. Rows that name a process or thread
+ * that no row defines are left out and counted. Errors as above.
+ */
+int mt_session_build(const struct mt_lifecycle *lifecycle, size_t n_lifecycle,
+		     const struct mt_mapping *mappings, size_t n_mappings,
+		     struct mt_session **ret_session);
 void mt_session_free(struct mt_session *session);
 
 uint32_t mt_session_processes(const struct mt_session *session);
@@ -67,19 +76,27 @@ uint32_t mt_session_files(const struct mt_session *session);
 const struct mt_file *mt_session_file(const struct mt_session *session, uint32_t index);
 uint32_t mt_session_placements(const struct mt_session *session);
 const struct mt_placement *mt_session_placement(const struct mt_session *session, uint32_t index);
+/* Rows left out because they contradict the others. */
+uint64_t mt_session_bad_rows(const struct mt_session *session);
 
 /*
- * Index of the placement that holds addr in this process at this time (a forked child
- * sees its parent's placements of before the fork), or MT_NONE.
+ * Index of the placement that holds addr in this process at this time, or MT_NONE. A forked
+ * child sees its parent's placements of before the fork: the parent's index is
+ * returned for what the child never changed. O(log n), whatever the history.
  */
 uint32_t mt_session_find(const struct mt_session *session, uint32_t process, uint64_t time,
 			 uint64_t addr);
 
 /*
- * Address space (small integer, not a process index) that this process lives in at this time,
- * and lifecycle rows in time order for those who replay events.
+ * Address space (below mt_session_spaces(), not a process index) that this process lives in at
+ * this time, MT_NONE for an unknown process; and the space a fork copied it from,
+ * MT_NONE if none.
  */
+uint32_t mt_session_spaces(const struct mt_session *session);
 uint32_t mt_session_space(const struct mt_session *session, uint32_t process, uint64_t time);
+uint32_t mt_session_space_parent(const struct mt_session *session, uint32_t space);
+
+/* Lifecycle rows in time order, file order where equal, for those who replay events. */
 uint32_t mt_session_lifecycle_rows(const struct mt_session *session);
 const struct mt_lifecycle *mt_session_lifecycle(const struct mt_session *session, uint32_t row);
 
