@@ -112,7 +112,7 @@ WORK_LIB_SRC := $(filter testdata/workloads/lib%,$(WORK_SRC))
 WORKLOADS := $(patsubst testdata/workloads/%,$(O)/workloads/%,\
 	$(basename $(filter-out $(WORK_LIB_SRC),$(WORK_SRC))) $(patsubst %.c,%.so,$(WORK_LIB_SRC)))
 -include testdata/workloads/flags.mk
-WORK_CFLAGS = -g -O1 -Wall -Wextra -pthread -fno-builtin
+WORK_CFLAGS = -g -O1 -Wall -Wextra -pthread -fno-builtin -fno-optimize-sibling-calls
 $(O)/workloads/%.so: testdata/workloads/%.c testdata/workloads/flags.mk
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)$(CC) $(or $(WORK_CFLAGS_$*),$(WORK_CFLAGS)) -shared -fPIC $< -o $@

@@ -1,0 +1,94 @@
+#!/bin/bash
+# Sourced by the live tests.
+
+set -u
+# shellcheck source=scripts/tally.sh
+. "$TOP/scripts/tally.sh"
+trap 'tally_end' EXIT
+
+# is NAME GOT WANT
+is()
+{
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "got '$2', want '$3'"
+	fi
+}
+
+# matches NAME FILE EXTENDED-REGEX: some line of the file matches.
+matches()
+{
+	if grep -qE -e "$3" "$2"; then
+		ok "$1"
+	else
+		sed 's/^/    /' "$2" | head -n 20
+		not_ok "$1" "no line matches '$3'"
+	fi
+}
+
+# one_line NAME FILE: an error is said in one line.
+one_line()
+{
+	if [ "$(wc -l <"$2")" = 1 ]; then
+		ok "$1"
+	else
+		sed 's/^/    /' "$2" | head -n 20
+		not_ok "$1" "$(wc -l <"$2") lines"
+	fi
+}
+
+# holds NAME PYTHON-EXPRESSION [FILE.json]: true of "s", what FILE.json (stat.json) holds.
+holds()
+{
+	local said
+
+	if said=$(/usr/bin/python3 "$LIVE/holds.py" "${3-stat.json}" "$2" 2>&1); then
+		ok "$1"
+	else
+		not_ok "$1" "$said"
+	fi
+}
+
+# record NAME COMMAND...: run.mt and its stat.json, the command's output in out.txt. Both
+# programs must be content: everything captured, everything readable.
+record()
+{
+	local name=$1 code=0
+
+	shift
+	rm -rf run.mt run.mt.profile
+	# shellcheck disable=SC2086 # RECORD_OPTIONS is a list
+	mt-record ${RECORD_OPTIONS-} -o run.mt -- "$@" >out.txt 2>err.txt || code=$?
+	if [ "$code" != "${WANT_CODE-0}" ]; then
+		tail -n 5 err.txt | sed 's/^/    /'
+		not_ok "$name: recorded" "exit status $code"
+	else
+		ok "$name: recorded"
+	fi
+	code=0
+	mt-report stat --json run.mt >stat.json 2>stat.err || code=$?
+	if [ "$code" -gt 1 ] || [ ! -s stat.json ]; then
+		sed 's/^/    /' stat.err
+		not_ok "$name: stat" "exit status $code"
+	fi
+	holds "$name: nothing lost" 'sum(s["lost"].values()) == 0'
+}
+
+# account NAME KEY...: these keys of stat.json are what the workload printed.
+account()
+{
+	local name=$1 key
+
+	shift
+	for key; do
+		holds "$name: $key" "(s['$key'], want['$key'])"
+	done
+}
+
+# folded NAME BY REGEX: the sum over the folded lines that match.
+folded()
+{
+	mt-report folded --by "$1" run.mt 2>/dev/null |
+		awk -v re="$2" '{ n = $NF; $NF = ""; if ($0 ~ re) sum += n } END { printf "%d\n", sum }'
+}

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Fork and exec children, threads, races between threads.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+record forkexec "$WORKLOADS/forkexec"
+account forkexec allocations allocated_bytes frees live_blocks live_bytes peak_blocks peak_bytes
+holds 'forkexec: processes' '(s["processes"], 7)'
+is 'forkexec: calls of children' "$(folded count '(^|;)main;child;child_take(;| )')" $((3 * 53))
+is "forkexec: calls of exec'd programs" "$(folded count ';execd_take(;| )')" $((3 * 29))
+is 'forkexec: the stacks of the child that execs' "$(folded count ';main;child_take(;| )')" 53
+
+record threads "$WORKLOADS/threads"
+is 'threads: calls' "$(folded count ';worker_take(;| )')" 10000
+holds 'threads: bytes' 's["allocated_bytes"] >= want["allocated_bytes"]'
+is 'threads: bytes of worker_take' "$(folded bytes ';worker_take(;| )')" 15565000
+is 'threads: live bytes of worker_take' "$(folded live ';worker_take(;| )')" 7785000
+holds 'threads: threads' '(s["threads"], 5)'
+holds 'threads: every stack is complete' '(s["stacks"]["complete"], s["stacks"]["definitions"])'
+cp stat.json threads.json
+valgrind --tool=dhat --dhat-out-file=/dev/null "$WORKLOADS/threads" >/dev/null 2>dhat.txt
+is 'threads: total as DHAT counts it' "$(sed -n 's/,//g; s/.*Total: *\([0-9]*\) bytes in \([0-9]*\) blocks/\1 \2/p' dhat.txt)" \
+	"$(/usr/bin/python3 -c 'import json; s = json.load(open("threads.json")); print(s["allocated_bytes"], s["allocations"])')"
+
+for i in 1 2 3; do
+	record "realloc_race $i" "$WORKLOADS/realloc_race"
+	is "realloc_race $i: moves and blocks" "$(folded count ';race_(new|move)(;| )')" 48000
+	is "realloc_race $i: nothing is left" "$(folded live ';race_(new|move)(;| )')" 0
+done
+
+# A shell starts others: pipes, subshells, programs that end at once.
+# shellcheck disable=SC2016
+record 'a shell pipeline' sh -c 'for i in 1 2 3 4 5; do ls / | sort | cat >/dev/null; done; "$0"' \
+	"$WORKLOADS/malloc_10007"
+is 'a shell pipeline: the last program' "$(folded count ';path_(alpha|beta|gamma);')" 10007
+holds 'a shell pipeline: processes' 's["processes"] >= 12'
+
+record dlopen "$WORKLOADS/dlopen" "$WORKLOADS/libplug.so"
+is 'dlopen: calls from both placements' "$(folded count ';use;plug_take(;| )')" 200
+is 'dlopen: bytes' "$(folded bytes ';plug_take(;| )')" 24600
+holds 'dlopen: the library is one module' \
+	'(len([m for m in s["modules"] if m["path"].endswith("/libplug.so")]), 1)'

@@ -1,0 +1,72 @@
+#!/bin/bash
+# What was mapped must be what is opened: else refused by name and reason, frames stay
+# path+0xoffset, and the rest of the report is there.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+fresh()
+{
+	rm -rf run.mt* prog
+	cp "$WORKLOADS/malloc_10007" prog
+	mt-record -q -o run.mt -- ./prog >out.txt 2>err.txt
+}
+
+fresh
+mt-report symbolize run.mt >report.txt 2>report.err
+is 'unchanged: status' $? 0
+matches 'unchanged: functions are named' report.txt 'path_gamma'
+matches 'unchanged: file and line' report.txt 'malloc_10007\.c:[0-9]+'
+is 'unchanged: the profile folder' "$(test -s run.mt.profile/memtrack.metadata && echo there)" there
+holds 'metadata: version' '(s["version"], 1)' run.mt.profile/memtrack.metadata
+holds 'metadata: paths' \
+	"[p for p in s['path_key_to_path'].values() if p == '$PWD/prog'] != []" run.mt.profile/memtrack.metadata
+holds 'metadata: every module that is placed has its files' \
+	'all(__import__("os").path.getsize(f"run.mt.profile/{k}.unwind_data") > 0 for k in s["path_key_to_path"] if "vdso" not in k)' \
+	run.mt.profile/memtrack.metadata
+matches 'symbols: the program'\''s functions' "$(find run.mt.profile -name '*__prog.symbols.map')" \
+	'^[0-9a-f]+ [0-9a-f]+ path_alpha$'
+is 'symbols: as the file has them' \
+	"$(grep -E ' (path_alpha|path_beta|path_gamma|main)$' "$(find run.mt.profile -name '*__prog.symbols.map')" |
+		awk '{ print $1, $3 }')" \
+	"$(nm prog | grep -E ' (path_alpha|path_beta|path_gamma|main)$' | sed 's/^0*//' | awk '{ print $1, $3 }' | sort)"
+
+# gone_or_changed NAME REASON-REGEX
+gone_or_changed()
+{
+	local code=0
+
+	rm -rf run.mt.profile
+	mt-report symbolize run.mt >report.txt 2>report.err || code=$?
+	is "$1: status" "$code" 1
+	matches "$1: refused by name" report.err "prog.*($2)"
+	matches "$1: frames keep path and offset" report.txt 'prog\+0x[0-9a-f]+'
+	matches "$1: other modules are named" report.txt 'libc|__libc_start'
+	mt-report folded --by count run.mt >folded.txt 2>/dev/null
+	matches "$1: folded too" folded.txt 'prog\+0x[0-9a-f]+'
+	is "$1: counts are untouched" "$(awk '{ n += $NF } END { print n }' folded.txt)" 10007
+	mt-report stat --json run.mt >stat.json 2>/dev/null
+	is "$1: status of stat" $? 1
+	holds "$1: stat names it" "[m['status'] for m in s['modules'] if m['path'].endswith('/prog')] != ['ok']"
+}
+
+rm prog
+gone_or_changed 'deleted' 'gone|No such file'
+fresh
+cp prog other
+mv other prog
+gone_or_changed 'replaced by an equal copy' 'changed|not the one|inode'
+fresh
+mv prog kept
+cp /bin/true prog
+gone_or_changed 'replaced by another program' 'changed|not the one|inode'
+fresh
+rm prog
+mkdir prog
+gone_or_changed 'replaced by a folder' 'changed|not|gone'
+
+# Deleted while it ran.
+rm -rf prog run.mt*
+cp "$WORKLOADS/malloc_10007" prog
+mt-record -q -o run.mt -- sh -c './prog; rm prog' >out.txt 2>err.txt
+gone_or_changed 'deleted during the run' 'gone|No such file'
+
