@@ -12,22 +12,30 @@
 struct mt_module;
 struct mt_symbols;
 
+#define MT_SYMBOLS_MAX (1u << 26)
+
 struct mt_symbol {
 	uint64_t addr;		/* svma */
-	uint64_t size;		/* after the zero-size rule of memtrack.metadata(5) */
-	const char *name;	/* as in the file, mangled */
+	uint64_t size;		/* after the zero-size rule of memtrack.metadata(5); never 0 */
+	const char *name;	/* as in the file, mangled; lives as long as the module */
 	bool function;		/* STT_FUNC or STT_GNU_IFUNC */
 	bool sized;		/* the file itself gave a size */
 };
 
+/*
+ * Symbols that have an address in the module and are not left out by memtrack.metadata(5).
+ * At one address, in the order .symtab, .dynsym, debug file, each as in the file. A module with
+ * none, or a refused one, gives an empty list. 0, -ENOMEM, -MT_E_LIMIT.
+ */
 int mt_symbols_load(struct mt_module *module, struct mt_symbols **ret_symbols);
 void mt_symbols_free(struct mt_symbols *symbols);
 size_t mt_symbols_count(const struct mt_symbols *symbols);
 const struct mt_symbol *mt_symbols_at(const struct mt_symbols *symbols, size_t index);
 
 /*
- * The function that holds svma, or NULL. Never a data symbol, never one whose size ends before
- * svma. Among aliases: global before weak before local, then fewest leading underscores, then by name.
+ * The function that holds svma, or NULL. Never a data symbol, never one whose size or section
+ * ends before svma. Where functions overlap, the one that starts last. Among aliases: global
+ * before weak before local, then fewest leading underscores, then by name.
  */
 const struct mt_symbol *mt_symbols_find(const struct mt_symbols *symbols, uint64_t svma);
 

@@ -1,0 +1,297 @@
+#include "report/symbols.h"
+
+#include "common/error.h"
+#include "report/module.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#define NO_SYMBOL UINT32_MAX
+
+/* A symbol with what only loading needs. */
+struct entry {
+	struct mt_symbol symbol;
+	uint64_t section_end;
+	uint32_t order;		/* as found: table, then index */
+	uint8_t rank;		/* of its binding; the lowest is preferred */
+	uint8_t underscores;
+	bool duplicate;
+};
+
+/* From start up to the next span's, symbol (an index) is the function to name. */
+struct span {
+	uint64_t start;
+	uint32_t symbol;
+};
+
+struct mt_symbols {
+	struct mt_symbol *symbols;
+	size_t n;
+	struct span *spans;
+	size_t n_spans;
+};
+
+/* $a, $d, $t, $x, alone or followed by a dot: marks of the ARM assemblers, not names. */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+}
+
+static void fill_entry(struct entry *entry, const struct mt_elf_symbol *elf, uint32_t order)
+{
+	size_t underscores = strspn(elf->name, "_");
+
+	entry->symbol.addr = elf->addr;
+	entry->symbol.size = elf->size;
+	entry->symbol.name = elf->name;
+	entry->symbol.function = elf->type == STT_FUNC || elf->type == STT_GNU_IFUNC;
+	entry->symbol.sized = elf->size != 0;
+	entry->section_end = elf->section_end;
+	entry->order = order;
+	entry->rank = elf->binding == STB_GLOBAL || elf->binding == STB_GNU_UNIQUE ? 0 :
+		      elf->binding == STB_WEAK ? 1 : 2;
+	entry->underscores = underscores < UINT8_MAX ? underscores : UINT8_MAX;
+}
+
+static int collect(struct mt_module *module, struct entry **ret_entries, size_t *ret_n)
+{
+	struct mt_elf_symbol elf;
+	struct entry *entries;
+	size_t n = 0, max = 0, index, count;
+	int table;
+
+	for (table = MT_TABLE_SYMTAB; table <= MT_TABLE_DEBUG_SYMTAB; table++) {
+		count = mt_module_symbol_count(module, table);
+		if (count > MT_SYMBOLS_MAX - max)
+			return -MT_E_LIMIT;
+		max += count;
+	}
+	entries = calloc(max + 1, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	for (table = MT_TABLE_SYMTAB; table <= MT_TABLE_DEBUG_SYMTAB; table++) {
+		count = mt_module_symbol_count(module, table);
+		for (index = 0; index < count; index++) {
+			if (!mt_module_symbol(module, table, index, &elf))
+				continue;
+			if (!elf.name[0] || is_mapping_symbol(elf.name))
+				continue;
+			fill_entry(&entries[n], &elf, n);
+			n++;
+		}
+	}
+	*ret_entries = entries;
+	*ret_n = n;
+	return 0;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_addr_name(const void *va, const void *vb)
+{
+	const struct entry *a = va, *b = vb;
+	int order = compare_u64(a->symbol.addr, b->symbol.addr);
+
+	if (!order)
+		order = strcmp(a->symbol.name, b->symbol.name);
+	return order ? order : compare_u64(a->order, b->order);
+}
+
+static int by_addr_order(const void *va, const void *vb)
+{
+	const struct entry *a = va, *b = vb;
+	int order = compare_u64(a->symbol.addr, b->symbol.addr);
+
+	return order ? order : compare_u64(a->order, b->order);
+}
+
+/* Keep the first of each (address, name), sorted by address, then as found. */
+static size_t merge(struct entry *entries, size_t n)
+{
+	size_t i, kept = 0;
+
+	if (!n)
+		return 0;
+	qsort(entries, n, sizeof(*entries), by_addr_name);
+	for (i = 1; i < n; i++)
+		entries[i].duplicate = entries[i].symbol.addr == entries[i - 1].symbol.addr &&
+				       !strcmp(entries[i].symbol.name, entries[i - 1].symbol.name);
+	for (i = 0; i < n; i++) {
+		if (!entries[i].duplicate)
+			entries[kept++] = entries[i];
+	}
+	qsort(entries, kept, sizeof(*entries), by_addr_order);
+	return kept;
+}
+
+/* Give every symbol a size by the format's rule and drop those that get none. */
+static size_t settle_sizes(struct entry *entries, size_t n)
+{
+	struct mt_symbol *symbol;
+	size_t i, kept = 0;
+
+	for (i = 0; i < n; i++) {
+		symbol = &entries[i].symbol;
+		if (symbol->size)
+			continue;
+		if (i + 1 < n)
+			symbol->size = entries[i + 1].symbol.addr - symbol->addr;
+		else if (symbol->addr <= UINT64_MAX - 2 * 4096)
+			symbol->size = ((symbol->addr + 4095) & ~4095ull) + 4096 - symbol->addr;
+	}
+	for (i = 0; i < n; i++) {
+		if (entries[i].symbol.size)
+			entries[kept++] = entries[i];
+	}
+	return kept;
+}
+
+/* Of functions that start together, the preferred one last, so that it lies on top. */
+static int by_addr_preference(const void *va, const void *vb)
+{
+	const struct entry *a = *(const struct entry *const *)va;
+	const struct entry *b = *(const struct entry *const *)vb;
+	int order = compare_u64(a->symbol.addr, b->symbol.addr);
+
+	if (!order)
+		order = compare_u64(b->rank, a->rank);
+	if (!order)
+		order = compare_u64(b->underscores, a->underscores);
+	if (!order)
+		order = strcmp(b->symbol.name, a->symbol.name);
+	return order;
+}
+
+static uint64_t function_end(const struct entry *entry)
+{
+	uint64_t addr = entry->symbol.addr, end = UINT64_MAX;
+
+	if (entry->symbol.size <= UINT64_MAX - addr)
+		end = addr + entry->symbol.size;
+	return entry->section_end < end ? entry->section_end : end;
+}
+
+static void put_span(struct mt_symbols *symbols, uint64_t start, uint32_t symbol)
+{
+	if (symbols->n_spans && symbols->spans[symbols->n_spans - 1].start == start)
+		symbols->n_spans--;
+	symbols->spans[symbols->n_spans].start = start;
+	symbols->spans[symbols->n_spans].symbol = symbol;
+	symbols->n_spans++;
+}
+
+/*
+ * Cut the functions, which can overlap, into spans that do not. The stack holds those that
+ * are open, the one that started last on top; what is under a top that ends shows again.
+ */
+static int build_spans(struct mt_symbols *symbols, const struct entry *entries, size_t n)
+{
+	const struct entry **functions, **stack, *top;
+	size_t n_functions = 0, depth = 0, i;
+	uint64_t limit, at;
+	int err = -ENOMEM;
+
+	functions = calloc(n + 1, sizeof(*functions));
+	stack = calloc(n + 1, sizeof(*stack));
+	symbols->spans = calloc(2 * n + 1, sizeof(*symbols->spans));
+	if (!functions || !stack || !symbols->spans)
+		goto out;
+	for (i = 0; i < n; i++) {
+		if (entries[i].symbol.function && function_end(&entries[i]) > entries[i].symbol.addr)
+			functions[n_functions++] = &entries[i];
+	}
+	qsort(functions, n_functions, sizeof(*functions), by_addr_preference);
+
+	for (i = 0; i <= n_functions; i++) {
+		limit = i < n_functions ? functions[i]->symbol.addr : UINT64_MAX;
+		while (depth && function_end(stack[depth - 1]) <= limit) {
+			at = function_end(stack[--depth]);
+			while (depth && function_end(stack[depth - 1]) <= at)
+				depth--;
+			top = depth ? stack[depth - 1] : NULL;
+			put_span(symbols, at, top ? top - entries : NO_SYMBOL);
+		}
+		if (i == n_functions)
+			break;
+		stack[depth++] = functions[i];
+		put_span(symbols, limit, functions[i] - entries);
+	}
+	err = 0;
+out:
+	free(functions);
+	free(stack);
+	return err;
+}
+
+int mt_symbols_load(struct mt_module *module, struct mt_symbols **ret_symbols)
+{
+	struct entry *entries = NULL;
+	struct mt_symbols *symbols;
+	size_t n = 0, i;
+	int err;
+
+	symbols = calloc(1, sizeof(*symbols));
+	if (!symbols)
+		return -ENOMEM;
+	err = collect(module, &entries, &n);
+	if (err)
+		goto out_free;
+	n = settle_sizes(entries, merge(entries, n));
+	err = -ENOMEM;
+	symbols->symbols = calloc(n + 1, sizeof(*symbols->symbols));
+	if (!symbols->symbols)
+		goto out_free;
+	for (i = 0; i < n; i++)
+		symbols->symbols[i] = entries[i].symbol;
+	symbols->n = n;
+	err = build_spans(symbols, entries, n);
+	if (err)
+		goto out_free;
+	free(entries);
+	*ret_symbols = symbols;
+	return 0;
+
+out_free:
+	free(entries);
+	mt_symbols_free(symbols);
+	return err;
+}
+
+void mt_symbols_free(struct mt_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	free(symbols->symbols);
+	free(symbols->spans);
+	free(symbols);
+}
+
+size_t mt_symbols_count(const struct mt_symbols *symbols)
+{
+	return symbols->n;
+}
+
+const struct mt_symbol *mt_symbols_at(const struct mt_symbols *symbols, size_t index)
+{
+	return &symbols->symbols[index];
+}
+
+const struct mt_symbol *mt_symbols_find(const struct mt_symbols *symbols, uint64_t svma)
+{
+	size_t low = 0, high = symbols->n_spans, mid;
+
+	/* The last span that starts at or before svma. */
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (symbols->spans[mid].start <= svma)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || symbols->spans[low - 1].symbol == NO_SYMBOL)
+		return NULL;
+	return &symbols->symbols[symbols->spans[low - 1].symbol];
+}
