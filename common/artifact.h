@@ -6,7 +6,8 @@
  * [kind, version, body]. These functions know blocks, not frames
  * (common/frame.h) and not files (record/writer.h, report/reader.h).
  *
- * Encoders append one block to buf: 0, or -ENOMEM with buf unchanged.
+ * Encoders append one block to buf: 0, or -ENOMEM, or -MT_E_LIMIT if a ceiling below does
+ * not allow it, with buf unchanged. n may be 0.
  * Decoders treat bytes as hostile: every length meets a ceiling before it is
  * used, unknown kinds, columns and keys are skipped and counted, and errors are
  * -MT_E_CORRUPT, -MT_E_LIMIT or -ENOMEM. Strings and byte ranges in decoded
@@ -22,10 +23,14 @@ struct mt_buf;
 
 #define MT_FORMAT_VERSION 1
 #define MT_FRAME_CONTENT_MAX (16u << 20)	/* a frame's uncompressed bytes */
-#define MT_BLOCK_EVENTS_MAX (1u << 18)
-#define MT_STRING_MAX 65536u
-#define MT_ARGS_MAX 65536u
+#define MT_BLOCK_EVENTS_MAX (1u << 18)		/* rows of one block */
+#define MT_BLOCK_ROWS_MAX (1u << 16)		/* lifecycle, mappings, loss */
+#define MT_BLOCK_STACKS_MAX (1u << 12)
+#define MT_STRING_MAX (1u << 16)
+#define MT_ARG_MAX (2u << 20)			/* one argument; the kernel allows 32 pages */
+#define MT_ARGS_MAX (1u << 20)
 #define MT_FRAMES_MAX (1u << 26)
+#define MT_TRAILER_FRAMES_MAX (1u << 22)	/* beyond, a trailer has no frame_kinds */
 
 enum mt_block_kind {
 	MT_BLOCK_UNKNOWN,	/* skipped; counted by the reader */
@@ -53,7 +58,7 @@ struct mt_header {
 	uint64_t start_time;		/* CLOCK_MONOTONIC, ns */
 	uint64_t start_realtime;	/* CLOCK_REALTIME at the same moment, ns */
 	uint32_t page_size;
-	uint64_t code_mask;		/* and-mask that strips pointer authentication; ~0 if none */
+	uint64_t code_mask;		/* and-mask: strips pointer authentication; ~0 if none */
 	uint64_t trampoline;		/* user address of the uprobes trampoline, 0 if unknown */
 	uint32_t stack_size;		/* --stack-size */
 	uint64_t ring_size;
@@ -75,15 +80,20 @@ struct mt_loss {
 	uint64_t last;
 };
 
-/* All written before it is a consistent prefix of the run. */
+/*
+ * All written before it is a consistent prefix of the run. The writer fills in events,
+ * stacks, max_stamp and max_lag from what it was given.
+ */
 struct mt_checkpoint {
 	uint64_t time;
 	uint64_t events;	/* events written so far in the file */
 	uint64_t stacks;	/* stack definitions written so far */
+	uint64_t max_stamp;	/* the highest stamp of those events, 0 if there are none */
 	uint64_t max_lag;	/* see trailer */
 	uint64_t lost;		/* sum over all loss rows so far */
 };
 
+/* The writer fills in events, stacks, max_lag, n_frames and frame_kinds. */
 struct mt_trailer {
 	uint64_t end_time;
 	uint64_t events;
@@ -100,14 +110,15 @@ struct mt_trailer {
 	bool status_known;
 	int32_t status;		/* of the command, as wait(2) reports it */
 	const char *end_reason;	/* "exited", "interrupted", "output_error", ... */
-	uint32_t n_frames;	/* frames before the trailer's */
-	const uint32_t *frame_kinds;	/* per frame: or of MT_KIND_BIT */
+	uint32_t n_frames;	/* frames before the trailer's; 0: not told */
+	const uint32_t *frame_kinds;	/* per frame: or of MT_KIND_BIT, or 0 for unknown */
 };
 
 /* A decoded block. */
 struct mt_block {
 	enum mt_block_kind kind;
-	uint32_t n;			/* rows, for the four array kinds */
+	uint32_t n;			/* rows, for the array kinds; 1 for the others */
+	uint32_t dropped;		/* rows of types this program does not know, left out */
 	union {
 		struct mt_header *header;
 		struct mt_lifecycle *lifecycle;
@@ -118,7 +129,7 @@ struct mt_block {
 		struct mt_checkpoint *checkpoint;
 		struct mt_trailer *trailer;
 	};
-	uint32_t skipped;		/* unknown columns and keys met */
+	uint32_t skipped;		/* unknown columns and keys met, and dropped rows */
 	struct mt_arena *arena;		/* owns all of the above */
 };
 
@@ -136,8 +147,9 @@ void mt_block_release(struct mt_block *block);
 
 /*
  * Decode the first block of bytes[0..len). *ret_used is its length, also for an
- * unknown kind. A block whose kind is not in wanted (or of MT_KIND_BIT) is
- * skipped without decoding: kind is set, n is 0.
+ * unknown kind or a version above the known one (kind MT_BLOCK_UNKNOWN). A block whose kind
+ * is not in wanted (or of MT_KIND_BIT) is skipped without decoding: kind is set, n is 0.
+ * After an error the block is as after mt_block_init() but keeps its memory.
  */
 int mt_block_decode(struct mt_block *block, const uint8_t *bytes, size_t len, uint32_t wanted,
 		    size_t *ret_used);

@@ -27,7 +27,7 @@ enum mt_error {
 #undef X
 };
 
-/* Text for a code as functions return it (negative) or positive. Never NULL; static or strerror()'s. */
+/* Text for a code, negative or positive. Never NULL; static or strerror()'s. */
 const char *mt_strerror(int err);
 
 #endif

@@ -1,0 +1,150 @@
+#include "common/artifact_schema.h"
+
+#define TYPE(t) (1u << (t))
+#define FIELD(row, kind_, member, types_) \
+	{ .name = #member, .kind = MT_FIELD_##kind_, .offset = offsetof(struct row, member), \
+	  .max = MT_STRING_MAX, .types = types_ }
+#define COUNTED(row, kind_, member, count_, max_) \
+	{ .name = #member, .kind = MT_FIELD_##kind_, .offset = offsetof(struct row, member), \
+	  .count = offsetof(struct row, count_), .max = max_ }
+
+static const struct mt_field header_fields[] = {
+#define F(kind, member) FIELD(mt_header, kind, member, 0)
+	F(U32, format_version),
+	F(U32, min_reader_version),
+	F(STR, producer),
+	F(STR, arch),
+	F(STR, byte_order),
+	F(STR, kernel),
+	F(STR, hostname),
+	F(STR, clock),
+	F(U64, start_time),
+	F(U64, start_realtime),
+	F(U32, page_size),
+	F(U64, code_mask),
+	F(U64, trampoline),
+	F(U32, stack_size),
+	F(U64, ring_size),
+	F(U64, stack_ring_size),
+	F(STR, watch),
+	F(STR, attach),
+	F(STR, mapping_source),
+	F(STR, cwd),
+	COUNTED(mt_header, STRS, args, n_args, MT_ARGS_MAX),
+#undef F
+};
+
+#define LC_PROCESS (TYPE(MT_LC_START) | TYPE(MT_LC_FORK))
+#define LC_THREAD (TYPE(MT_LC_THREAD) | TYPE(MT_LC_THREAD_EXIT) | TYPE(MT_LC_NAME))
+#define LC_NAMED (TYPE(MT_LC_START) | TYPE(MT_LC_EXEC) | TYPE(MT_LC_THREAD) | TYPE(MT_LC_NAME))
+
+static const struct mt_field lifecycle_fields[] = {
+#define F(kind, member, types) FIELD(mt_lifecycle, kind, member, types)
+	F(U32, type, 0),
+	F(DELTA, time, 0),
+	F(U32, process, 0),
+	F(U32, parent, TYPE(MT_LC_FORK)),
+	F(U32, pid, LC_PROCESS),
+	F(U32, thread, LC_THREAD),
+	F(U32, tid, TYPE(MT_LC_THREAD)),
+	F(BOOL, shares_memory, TYPE(MT_LC_FORK)),
+	F(I32, status, TYPE(MT_LC_EXIT)),
+	F(STR, name, LC_NAMED),
+	F(STR, path, TYPE(MT_LC_EXEC)),
+#undef F
+};
+
+static const struct mt_field stack_fields[] = {
+#define F(kind, member) FIELD(mt_stack, kind, member, 0)
+	F(U32, id),
+	F(U32, process),
+	F(U32, thread),
+	F(DELTA, time),
+	F(U64, identity),
+	F(U32, flags),
+	F(U64, above),
+	COUNTED(mt_stack, LIST64, regs, n_regs, MT_REGS_MAX),
+	COUNTED(mt_stack, BYTES, bytes, n_bytes, MT_STACK_BYTES_MAX),
+	COUNTED(mt_stack, LIST64, fp, n_fp, MT_FP_CHAIN_MAX),
+#undef F
+};
+
+#define MAP_RANGE (TYPE(MT_MAP_MAP) | TYPE(MT_MAP_UNMAP))
+
+static const struct mt_field mapping_fields[] = {
+#define F(kind, member, types) FIELD(mt_mapping, kind, member, types)
+	F(U32, type, 0),
+	F(DELTA, time, 0),
+	F(U32, process, 0),
+	F(U64, start, MAP_RANGE),
+	F(U64, end, MAP_RANGE),
+	F(U64, offset, TYPE(MT_MAP_MAP)),
+	F(U32, dev_major, TYPE(MT_MAP_MAP)),
+	F(U32, dev_minor, TYPE(MT_MAP_MAP)),
+	F(U64, ino, TYPE(MT_MAP_MAP)),
+	F(U64, generation, TYPE(MT_MAP_MAP)),
+	F(STR, path, TYPE(MT_MAP_MAP)),
+#undef F
+};
+
+static const struct mt_field loss_fields[] = {
+#define F(kind, member) FIELD(mt_loss, kind, member, 0)
+	F(STR, source),
+	F(STR, cause),
+	F(U64, count),
+	F(U64, first),
+	F(U64, last),
+#undef F
+};
+
+static const struct mt_field checkpoint_fields[] = {
+#define F(kind, member) FIELD(mt_checkpoint, kind, member, 0)
+	F(U64, time),
+	F(U64, events),
+	F(U64, stacks),
+	F(U64, max_stamp),
+	F(U64, max_lag),
+	F(U64, lost),
+#undef F
+};
+
+static const struct mt_field trailer_fields[] = {
+#define F(kind, member) FIELD(mt_trailer, kind, member, 0)
+	F(U64, end_time),
+	F(U64, events),
+	F(U64, stacks),
+	F(U64, lost),
+	F(U64, max_lag),
+	COUNTED(mt_trailer, OPT_I32, status, status_known, 0),
+	F(STR, end_reason),
+	COUNTED(mt_trailer, LIST32, frame_kinds, n_frames, MT_TRAILER_FRAMES_MAX),
+#undef F
+};
+
+#define FIELDS(array) .fields = array, .n_fields = MT_ARRAY_SIZE(array)
+#define ONE(row) .version = 1, .row_size = sizeof(struct row), .type = MT_TYPE_NONE, .max_rows = 1
+#define ROWS(row, max) .version = 1, .rows = true, .row_size = sizeof(struct row), .max_rows = max
+#define TYPED(row, known) .type = offsetof(struct row, type), .types = (TYPE(known) - 1) & ~1u
+
+static const struct mt_table tables[MT_BLOCK_KINDS] = {
+	[MT_BLOCK_HEADER] = { "header", ONE(mt_header), FIELDS(header_fields) },
+	[MT_BLOCK_LIFECYCLE] = { "lifecycle", ROWS(mt_lifecycle, MT_BLOCK_ROWS_MAX),
+				 TYPED(mt_lifecycle, MT_LC_TYPES), FIELDS(lifecycle_fields) },
+	[MT_BLOCK_STACKS] = { "stacks", ROWS(mt_stack, MT_BLOCK_STACKS_MAX),
+			      .type = MT_TYPE_NONE, FIELDS(stack_fields) },
+	[MT_BLOCK_EVENTS] = { "events", ROWS(mt_event, MT_BLOCK_EVENTS_MAX),
+			      TYPED(mt_event, MT_EV_TYPES) },
+	[MT_BLOCK_MAPPINGS] = { "mappings", ROWS(mt_mapping, MT_BLOCK_ROWS_MAX),
+				TYPED(mt_mapping, MT_MAP_UNMAP + 1), FIELDS(mapping_fields) },
+	[MT_BLOCK_LOSS] = { "loss", ROWS(mt_loss, MT_BLOCK_ROWS_MAX),
+			    .type = MT_TYPE_NONE, FIELDS(loss_fields) },
+	[MT_BLOCK_CHECKPOINT] = { "checkpoint", ONE(mt_checkpoint), FIELDS(checkpoint_fields) },
+	[MT_BLOCK_TRAILER] = { "trailer", ONE(mt_trailer), FIELDS(trailer_fields) },
+};
+
+const struct mt_table *mt_table(enum mt_block_kind kind)
+{
+	if (kind <= MT_BLOCK_UNKNOWN || kind >= MT_BLOCK_KINDS)
+		return NULL;
+	return &tables[kind];
+}

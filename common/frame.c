@@ -1,0 +1,271 @@
+#include "common/frame.h"
+#include "common/artifact.h"
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <errno.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define FRAME_HEAD_MAX 18
+#define BLOCK_MAX (128u << 10)
+
+struct mt_packer {
+	ZSTD_CCtx *ctx;
+	size_t max;
+	size_t cap;
+	uint8_t *out;
+};
+
+struct mt_unpacker {
+	ZSTD_DCtx *ctx;
+};
+
+static uint64_t load_le(const uint8_t *p, unsigned int bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes--)
+		v = v << 8 | p[bytes];
+	return v;
+}
+
+int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer)
+{
+	struct mt_packer *packer = calloc(1, sizeof(*packer));
+	uint8_t *warm_up = NULL;
+	const uint8_t *frame;
+	size_t size;
+	int err = -ENOMEM;
+
+	if (!packer)
+		return -ENOMEM;
+	packer->max = max;
+	packer->cap = ZSTD_compressBound(max);
+	packer->out = malloc(packer->cap);
+	packer->ctx = ZSTD_createCCtx();
+	warm_up = calloc(1, max);
+	if (!packer->out || !packer->ctx || !warm_up)
+		goto out;
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, ZSTD_c_compressionLevel, level)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, ZSTD_c_checksumFlag, 1)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, ZSTD_c_contentSizeFlag, 1)))
+		goto out;
+
+	/* zstd sizes its tables at the first frame; the largest one fits all others. */
+	err = mt_packer_pack(packer, warm_up, max, &frame, &size);
+	if (err)
+		goto out;
+	memset(packer->out, 0, packer->cap);
+
+	*ret_packer = packer;
+	packer = NULL;
+out:
+	free(warm_up);
+	mt_packer_free(packer);
+	return err;
+}
+
+void mt_packer_free(struct mt_packer *packer)
+{
+	if (!packer)
+		return;
+	ZSTD_freeCCtx(packer->ctx);
+	free(packer->out);
+	free(packer);
+}
+
+int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len,
+		   const uint8_t **ret_frame, size_t *ret_size)
+{
+	size_t size;
+
+	if (len > packer->max)
+		return -MT_E_LIMIT;
+	size = ZSTD_compress2(packer->ctx, packer->out, packer->cap, content, len);
+	if (ZSTD_isError(size))
+		return -ENOMEM;
+	*ret_frame = packer->out;
+	*ret_size = size;
+	return 0;
+}
+
+int mt_unpacker_new(struct mt_unpacker **ret_unpacker)
+{
+	struct mt_unpacker *unpacker = calloc(1, sizeof(*unpacker));
+
+	if (!unpacker)
+		return -ENOMEM;
+	unpacker->ctx = ZSTD_createDCtx();
+	if (!unpacker->ctx) {
+		free(unpacker);
+		return -ENOMEM;
+	}
+	*ret_unpacker = unpacker;
+	return 0;
+}
+
+void mt_unpacker_free(struct mt_unpacker *unpacker)
+{
+	if (!unpacker)
+		return;
+	ZSTD_freeDCtx(unpacker->ctx);
+	free(unpacker);
+}
+
+int mt_unpacker_unpack(struct mt_unpacker *unpacker, const void *frame, size_t size,
+		       size_t content, struct mt_buf *buf)
+{
+	size_t n;
+	int err;
+
+	if (size > MT_FRAME_SIZE_MAX || content > MT_FRAME_CONTENT_MAX)
+		return -MT_E_LIMIT;
+	/* zstd would go on with a second frame behind the first. */
+	if (ZSTD_findFrameCompressedSize(frame, size) != size)
+		return -MT_E_CORRUPT;
+	mt_buf_reset(buf);
+	err = mt_buf_reserve(buf, content ? content : 1);
+	if (err)
+		return err;
+	n = ZSTD_decompressDCtx(unpacker->ctx, buf->data, content, frame, size);
+	if (ZSTD_isError(n) || n != content)
+		return -MT_E_CORRUPT;
+	buf->len = n;
+	return 0;
+}
+
+int mt_read_at(int fd, uint64_t offset, void *bytes, size_t len)
+{
+	uint8_t *at = bytes;
+	ssize_t n;
+
+	if (offset > INT64_MAX - len)
+		return -MT_E_CUT;
+	while (len) {
+		n = pread(fd, at, len, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -MT_E_CUT;
+		at += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int parse_data_head(const uint8_t *bytes, size_t len, struct mt_frame_span *ret_span)
+{
+	unsigned int content_flag, single, content_bytes;
+	uint64_t content;
+	uint8_t descriptor;
+	size_t size;
+
+	if (len < 5)
+		return -MT_E_CUT;
+	descriptor = bytes[4];
+	content_flag = descriptor >> 6;
+	single = descriptor >> 5 & 1;
+	/* Reserved bit clear, checksum, no dictionary, content size there. */
+	if ((descriptor & 0x0f) != 0x04 || (!content_flag && !single))
+		return -MT_E_CORRUPT;
+	content_bytes = 1u << content_flag;
+	size = 5 + !single + content_bytes;
+	if (len < size)
+		return -MT_E_CUT;
+	content = load_le(bytes + size - content_bytes, content_bytes) +
+		  (content_bytes == 2 ? 256 : 0);
+	if (content > MT_FRAME_CONTENT_MAX)
+		return -MT_E_LIMIT;
+	ret_span->size = size;
+	ret_span->content = (uint32_t)content;
+	ret_span->skippable = false;
+	return 0;
+}
+
+int mt_frame_peek(int fd, uint64_t offset, uint64_t end, struct mt_frame_span *ret_span)
+{
+	uint64_t left = offset < end ? end - offset : 0;
+	uint8_t bytes[FRAME_HEAD_MAX];
+	static const uint8_t magic[4] = { 0x28, 0xb5, 0x2f, 0xfd };
+	size_t len = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
+	static const uint8_t skippable[3] = { 0x2a, 0x4d, 0x18 };
+	size_t some = len < 4 ? len : 4;
+	int err;
+
+	if (!len)
+		return -MT_E_CUT;
+	err = mt_read_at(fd, offset, bytes, len);
+	if (err)
+		return err;
+	ret_span->offset = offset;
+	if (!memcmp(bytes, magic, some))
+		return some < 4 ? -MT_E_CUT : parse_data_head(bytes, len, ret_span);
+	if ((bytes[0] & 0xf0) != 0x50 || memcmp(bytes + 1, skippable, some - 1))
+		return -MT_E_CORRUPT;
+	if (len < 8)
+		return -MT_E_CUT;
+	ret_span->size = 8 + load_le(bytes + 4, 4);
+	ret_span->content = 0;
+	ret_span->skippable = true;
+	return 0;
+}
+
+/* From the first block's header to behind the checksum. */
+static int walk_blocks(int fd, uint64_t offset, uint64_t end, uint64_t *ret_offset)
+{
+	uint64_t start = offset;
+	uint8_t bytes[3];
+	uint32_t block, size;
+	int err;
+
+	do {
+		if (end - offset < sizeof(bytes))
+			return -MT_E_CUT;
+		err = mt_read_at(fd, offset, bytes, sizeof(bytes));
+		if (err)
+			return err;
+		offset += sizeof(bytes);
+		block = (uint32_t)load_le(bytes, 3);
+		size = block >> 3;
+		if ((block >> 1 & 3) == 3 || size > BLOCK_MAX)
+			return -MT_E_CORRUPT;
+		if ((block >> 1 & 3) == 1)
+			size = 1;	/* one byte, repeated */
+		if (end - offset < size)
+			return -MT_E_CUT;
+		offset += size;
+		if (offset - start > MT_FRAME_SIZE_MAX - 64)
+			return -MT_E_LIMIT;
+	} while (!(block & 1));
+
+	if (end - offset < 4)
+		return -MT_E_CUT;
+	*ret_offset = offset + 4;
+	return 0;
+}
+
+int mt_frame_walk(int fd, uint64_t offset, uint64_t end, struct mt_frame_span *ret_span)
+{
+	struct mt_frame_span span;
+	uint64_t after;
+	int err;
+
+	err = mt_frame_peek(fd, offset, end, &span);
+	if (err)
+		return err;
+	if (span.size > end - offset)
+		return -MT_E_CUT;
+	after = offset + span.size;
+	if (!span.skippable) {
+		err = walk_blocks(fd, after, end, &after);
+		if (err)
+			return err;
+	}
+	span.size = after - offset;
+	*ret_span = span;
+	return 0;
+}

@@ -1,0 +1,60 @@
+/*
+ * common/frame.h - the zstd frames of a .mt file.
+ *
+ * Every data frame carries a content checksum and its content's size, and depends on no
+ * dictionary. Frames of any other make, or with more than MT_FRAME_CONTENT_MAX bytes, are
+ * not ours. Skippable frames are passed over, wherever they are.
+ */
+#ifndef MT_FRAME_H
+#define MT_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_buf;
+struct mt_packer;
+struct mt_unpacker;
+
+/* Largest frame accepted: incompressible content and zstd's framing. */
+#define MT_FRAME_SIZE_MAX (17u << 20)
+
+struct mt_frame_span {
+	uint64_t offset;
+	uint64_t size;
+	uint32_t content;
+	bool skippable;
+};
+
+/*
+ * Compressor at this zstd level for contents of at most max bytes. Its memory is allocated,
+ * and used once, here.
+ */
+int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer);
+void mt_packer_free(struct mt_packer *packer);
+/* The frame of content: borrowed until the next call. 0, -ENOMEM, -MT_E_LIMIT. */
+int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len,
+		   const uint8_t **ret_frame, size_t *ret_size);
+
+int mt_unpacker_new(struct mt_unpacker **ret_unpacker);
+void mt_unpacker_free(struct mt_unpacker *unpacker);
+/*
+ * Content of exactly one frame, of the stated size, into buf (replacing what it held).
+ * -MT_E_CORRUPT, -MT_E_LIMIT, -ENOMEM.
+ */
+int mt_unpacker_unpack(struct mt_unpacker *unpacker, const void *frame, size_t size,
+		       size_t content, struct mt_buf *buf);
+
+/*
+ * The frame that begins at offset of a file that ends at end: 0, -MT_E_CUT (it runs over the end),
+ * -MT_E_CORRUPT (not a frame of ours), -MT_E_LIMIT, -errno. Nothing is decompressed.
+ */
+int mt_frame_walk(int fd, uint64_t offset, uint64_t end, struct mt_frame_span *ret_span);
+
+/* The same from the frame's header alone: size is that of the header, unless skippable. */
+int mt_frame_peek(int fd, uint64_t offset, uint64_t end, struct mt_frame_span *ret_span);
+
+/* pread(2) of exactly len bytes: 0, -MT_E_CUT at end of file, -errno. */
+int mt_read_at(int fd, uint64_t offset, void *bytes, size_t len);
+
+#endif
