@@ -55,6 +55,8 @@ REPORT := $(call objs,report)
 # The programs without their mains: what unit tests link.
 RECORD_LIB := $(filter-out %/mt_record.o,$(RECORD))
 REPORT_LIB := $(filter-out %/mt_report.o,$(REPORT))
+# Tests of mt-report make their artifacts with it; it needs nothing else of record/.
+WRITER := $(O)/record/writer.o
 MAN := $(sort $(wildcard man/*.[0-9]))
 
 all: $(O)/mt-record $(O)/mt-report
@@ -70,7 +72,7 @@ UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(sort $(wildcard tests/unit/t_*.c
 $(O)/unit/t_record_%: $(O)/tests/unit/t_record_%.o $(RECORD_LIB) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,criterion $(PKGS_record) $(MSGPACK)) -o $@
-$(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(COMMON)
+$(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_tests)) $(LIBS_report) \
 		-lunwind-$(MACHINE) -o $@
@@ -89,7 +91,7 @@ $(O)/%.o: %.c $(O)/flags
 	$(call msg,CC,$@)$(CC) $(ALL_CFLAGS) $(INC_$(firstword $(subst /, ,$*))) -include common/compat.h -MMD -MP -c $< -o $@
 
 # A skeleton must be there before the first compilation; afterwards the .d files know.
-$(RECORD): | $(O)/skel/mt_record.skel.h
+$(filter-out $(WRITER),$(RECORD)): | $(O)/skel/mt_record.skel.h
 $(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(call msg,SKEL,$@)$(BPFTOOL) gen skeleton $< name $* > $@

@@ -1,0 +1,474 @@
+#include "record/writer.h"
+#include "common/artifact_schema.h"
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/frame.h"
+#include "common/seek_table.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/*
+ * A frame's content. Events: a block of this many rows (about 350 KB) is a frame, small
+ * enough to stay in a core's cache through encoding and compression. Stacks: zstd finds
+ * repetition within a frame only, so it is long.
+ */
+#define EVENTS_ROWS (1u << 15)
+#define EVENTS_MAX ((size_t)EVENTS_ROWS * 9 * 9 + 4096)
+#define STACKS_MAX ((size_t)2 << 20)
+#define SMALL_MAX ((size_t)256 << 10)
+#define EVENTS_LEVEL 1
+#define STACKS_LEVEL 3
+#define INDEX_STEP 65536u
+
+/* Blocks that wait for their frame. */
+struct stream {
+	struct mt_buf content;
+	struct mt_packer *packer;
+	size_t max;
+	uint32_t kinds;
+};
+
+struct mt_writer {
+	int fd;
+	int err;		/* sticks */
+	bool seekable;
+	uint64_t start;		/* of the artifact in the file */
+	uint64_t bytes;		/* written, whole frames */
+	struct stream small;	/* lifecycle; mappings, loss, checkpoint */
+	struct stream stacks;
+	struct stream events;
+	struct mt_event *rows;	/* events that wait for their block */
+	uint32_t n_rows;
+	struct mt_frame_entry *index;
+	uint32_t n_index;
+	uint32_t cap_index;
+	uint64_t event_count;
+	uint64_t stack_count;
+	uint64_t max_stamp;
+	uint64_t max_lag;
+};
+
+static int stream_init(struct stream *stream, size_t max, int level)
+{
+	int err;
+
+	stream->max = max;
+	err = mt_buf_reserve(&stream->content, max);
+	if (err)
+		return err;
+	return mt_packer_new(level, max, &stream->packer);
+}
+
+static void stream_release(struct stream *stream)
+{
+	mt_buf_release(&stream->content);
+	mt_packer_free(stream->packer);
+}
+
+static int write_fully(int fd, const uint8_t *bytes, size_t len)
+{
+	ssize_t n;
+
+	while (len) {
+		n = write(fd, bytes, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -EIO;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* All of it or nothing of it, where the file can be truncated. */
+static int write_frame(struct mt_writer *writer, const uint8_t *frame, size_t size)
+{
+	int err = write_fully(writer->fd, frame, size);
+
+	if (!err) {
+		writer->bytes += size;
+		return 0;
+	}
+	/* If this fails too, readers find a cut frame and say so. */
+	if (writer->seekable && ftruncate(writer->fd, (off_t)(writer->start + writer->bytes)))
+		return err;
+	return err;
+}
+
+static int index_add(struct mt_writer *writer, size_t size, size_t content, uint32_t kinds)
+{
+	struct mt_frame_entry *index;
+
+	if (writer->n_index == MT_FRAMES_MAX)
+		return -MT_E_LIMIT;
+	if (writer->n_index == writer->cap_index) {
+		index = reallocarray(writer->index, writer->cap_index + INDEX_STEP, sizeof(*index));
+		if (!index)
+			return -ENOMEM;
+		writer->index = index;
+		writer->cap_index += INDEX_STEP;
+	}
+	writer->index[writer->n_index++] = (struct mt_frame_entry){
+		.size = (uint32_t)size, .content = (uint32_t)content, .kinds = kinds,
+	};
+	return 0;
+}
+
+static int pack_and_write(struct mt_writer *writer, struct mt_packer *packer,
+			  const struct mt_buf *content, uint32_t kinds)
+{
+	const uint8_t *frame;
+	size_t size;
+	int err;
+
+	err = mt_packer_pack(packer, content->data, content->len, &frame, &size);
+	if (err)
+		return err;
+	err = index_add(writer, size, content->len, kinds);
+	if (err)
+		return err;
+	return write_frame(writer, frame, size);
+}
+
+static int stream_flush(struct mt_writer *writer, struct stream *stream)
+{
+	int err;
+
+	if (!stream->content.len)
+		return 0;
+	err = pack_and_write(writer, stream->packer, &stream->content, stream->kinds);
+	mt_buf_reset(&stream->content);
+	stream->kinds = 0;
+	return err;
+}
+
+static int write_events(struct mt_writer *writer, const struct mt_event *events, uint32_t n)
+{
+	int err;
+
+	err = mt_encode_events(&writer->events.content, events, n);
+	if (err)
+		return err;
+	writer->events.kinds = MT_KIND_BIT(MT_BLOCK_EVENTS);
+	return stream_flush(writer, &writer->events);
+}
+
+/* Definitions first: lifecycle, then stacks. */
+static int flush_definitions(struct mt_writer *writer)
+{
+	int err = stream_flush(writer, &writer->small);
+
+	return err ? err : stream_flush(writer, &writer->stacks);
+}
+
+static int flush_events(struct mt_writer *writer)
+{
+	int err;
+
+	err = flush_definitions(writer);
+	if (err || !writer->n_rows)
+		return err;
+	err = write_events(writer, writer->rows, writer->n_rows);
+	writer->n_rows = 0;
+	return err;
+}
+
+/*
+ * Rows of any kind but events into a stream's content, as many at a time as fit.
+ * flush empties the stream, and before it what must stand before it.
+ */
+static int put_rows(struct mt_writer *writer, struct stream *stream, enum mt_block_kind kind,
+		    const void *rows, uint32_t n, int (*flush)(struct mt_writer *writer))
+{
+	const struct mt_table *table = mt_table(kind);
+	const char *row = rows;
+	size_t room, bound, next;
+	uint32_t take;
+	int err;
+
+	while (n) {
+		room = stream->max - stream->content.len;
+		bound = mt_table_bound(table);
+		for (take = 0; take < n && take < table->max_rows; take++) {
+			next = mt_row_bound(table, row + (size_t)take * table->row_size);
+			if (bound > room || next > room - bound)
+				break;
+			bound += next;
+		}
+		if (!take && !stream->content.len)
+			return -MT_E_LIMIT;	/* a single row, larger than any frame */
+		if (take) {
+			err = mt_table_encode(&stream->content, table, row, take);
+			if (err)
+				return err;
+			stream->kinds |= MT_KIND_BIT(kind);
+		}
+		row += (size_t)take * table->row_size;
+		n -= take;
+		err = n ? flush(writer) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int flush_small(struct mt_writer *writer)
+{
+	return stream_flush(writer, &writer->small);
+}
+
+static int stick(struct mt_writer *writer, int err)
+{
+	if (!writer->err)
+		writer->err = err;
+	return writer->err;
+}
+
+int mt_writer_lifecycle(struct mt_writer *writer, const struct mt_lifecycle *rows, uint32_t n)
+{
+	if (writer->err)
+		return writer->err;
+	return stick(writer, put_rows(writer, &writer->small, MT_BLOCK_LIFECYCLE, rows, n,
+				      flush_small));
+}
+
+int mt_writer_stacks(struct mt_writer *writer, const struct mt_stack *stacks, uint32_t n)
+{
+	if (writer->err)
+		return writer->err;
+	writer->stack_count += n;
+	return stick(writer, put_rows(writer, &writer->stacks, MT_BLOCK_STACKS, stacks, n,
+				      flush_definitions));
+}
+
+/* Mappings and loss stand behind the events given before them. */
+static int put_suffix(struct mt_writer *writer, enum mt_block_kind kind, const void *rows,
+		      uint32_t n)
+{
+	int err;
+
+	if (writer->err)
+		return writer->err;
+	/* One small frame holds them all, unless something must stand before it. */
+	err = 0;
+	if (writer->n_rows || writer->stacks.content.len ||
+	    writer->small.kinds & MT_KIND_BIT(MT_BLOCK_LIFECYCLE))
+		err = flush_events(writer);
+	if (!err)
+		err = put_rows(writer, &writer->small, kind, rows, n, flush_small);
+	return stick(writer, err);
+}
+
+int mt_writer_mappings(struct mt_writer *writer, const struct mt_mapping *rows, uint32_t n)
+{
+	return put_suffix(writer, MT_BLOCK_MAPPINGS, rows, n);
+}
+
+int mt_writer_loss(struct mt_writer *writer, const struct mt_loss *rows, uint32_t n)
+{
+	return put_suffix(writer, MT_BLOCK_LOSS, rows, n);
+}
+
+static void note_stamps(struct mt_writer *writer, const struct mt_event *events, uint32_t n)
+{
+	uint64_t max_stamp = writer->max_stamp, max_lag = writer->max_lag, low, high;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		low = events[i].time;
+		high = low;
+		if (events[i].type == MT_EV_REALLOC || events[i].type == MT_EV_MREMAP) {
+			low = events[i].begin < low ? events[i].begin : low;
+			high = events[i].begin > high ? events[i].begin : high;
+		}
+		if (low < max_stamp && max_stamp - low > max_lag)
+			max_lag = max_stamp - low;
+		max_stamp = high > max_stamp ? high : max_stamp;
+	}
+	writer->max_stamp = max_stamp;
+	writer->max_lag = max_lag;
+}
+
+int mt_writer_events(struct mt_writer *writer, const struct mt_event *events, uint32_t n)
+{
+	uint32_t take;
+	int err = writer->err;
+
+	while (n && !err) {
+		take = EVENTS_ROWS - writer->n_rows;
+		take = take < n ? take : n;
+		note_stamps(writer, events, take);
+		writer->event_count += take;
+		if (take == EVENTS_ROWS) {	/* nothing waits: no need to copy */
+			err = flush_definitions(writer);
+			if (!err)
+				err = write_events(writer, events, take);
+		} else {
+			memcpy(writer->rows + writer->n_rows, events, take * sizeof(*events));
+			writer->n_rows += take;
+			if (writer->n_rows == EVENTS_ROWS)
+				err = flush_events(writer);
+		}
+		events += take;
+		n -= take;
+	}
+	return stick(writer, err);
+}
+
+int mt_writer_checkpoint(struct mt_writer *writer, const struct mt_checkpoint *checkpoint)
+{
+	struct mt_checkpoint filled = *checkpoint;
+	int err;
+
+	filled.events = writer->event_count;
+	filled.stacks = writer->stack_count;
+	filled.max_stamp = writer->max_stamp;
+	filled.max_lag = writer->max_lag;
+	err = put_suffix(writer, MT_BLOCK_CHECKPOINT, &filled, 1);
+	if (err)
+		return err;
+	return stick(writer, flush_small(writer));
+}
+
+static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trailer)
+{
+	struct mt_trailer filled = *trailer;
+	struct mt_packer *packer = NULL;
+	struct mt_buf buf;
+	uint32_t i, n = writer->n_index, *kinds = NULL;
+	int err;
+
+	mt_buf_init(&buf);
+	filled.events = writer->event_count;
+	filled.stacks = writer->stack_count;
+	filled.max_lag = writer->max_lag;
+	filled.n_frames = 0;
+	if (n <= MT_TRAILER_FRAMES_MAX) {
+		kinds = calloc(n, sizeof(*kinds));
+		if (!kinds)
+			return -ENOMEM;
+		for (i = 0; i < n; i++)
+			kinds[i] = writer->index[i].kinds;
+		filled.n_frames = n;
+		filled.frame_kinds = kinds;
+	}
+	err = mt_encode_trailer(&buf, &filled);
+	if (!err)
+		err = mt_packer_new(STACKS_LEVEL, buf.len, &packer);
+	if (!err)
+		err = pack_and_write(writer, packer, &buf, MT_KIND_BIT(MT_BLOCK_TRAILER));
+	mt_packer_free(packer);
+	mt_buf_release(&buf);
+	free(kinds);
+	return err;
+}
+
+int mt_writer_finish(struct mt_writer *writer, const struct mt_trailer *trailer)
+{
+	struct mt_buf table;
+	int err = writer->err;
+
+	if (err)
+		return err;
+	mt_buf_init(&table);
+	err = flush_events(writer);
+	if (!err)
+		err = write_trailer(writer, trailer);
+	if (!err)
+		err = mt_seek_table_encode(&table, writer->index, writer->n_index);
+	if (!err)
+		err = write_frame(writer, table.data, table.len);
+	mt_buf_release(&table);
+	return stick(writer, err);
+}
+
+static int write_header(struct mt_writer *writer, const struct mt_header *header)
+{
+	struct mt_packer *packer = NULL;
+	struct mt_buf buf;
+	int err;
+
+	mt_buf_init(&buf);
+	err = mt_encode_header(&buf, header);
+	if (!err && buf.len > MT_FRAME_CONTENT_MAX)
+		err = -MT_E_LIMIT;
+	if (!err)
+		err = mt_packer_new(STACKS_LEVEL, buf.len, &packer);
+	if (!err)
+		err = pack_and_write(writer, packer, &buf, MT_KIND_BIT(MT_BLOCK_HEADER));
+	mt_packer_free(packer);
+	mt_buf_release(&buf);
+	return err;
+}
+
+int mt_writer_open(int fd, const struct mt_header *header, struct mt_writer **ret_writer)
+{
+	struct mt_writer *writer;
+	off_t start;
+	int err = -ENOMEM;
+
+	writer = calloc(1, sizeof(*writer));
+	if (!writer)
+		return -ENOMEM;
+	writer->fd = -1;
+	writer->rows = calloc(EVENTS_ROWS, sizeof(*writer->rows));
+	writer->index = calloc(INDEX_STEP, sizeof(*writer->index));
+	if (!writer->rows || !writer->index)
+		goto out;
+	writer->cap_index = INDEX_STEP;
+	err = stream_init(&writer->small, SMALL_MAX, STACKS_LEVEL);
+	if (!err)
+		err = stream_init(&writer->stacks, STACKS_MAX, STACKS_LEVEL);
+	if (!err)
+		err = stream_init(&writer->events, EVENTS_MAX, EVENTS_LEVEL);
+	if (err)
+		goto out;
+
+	start = lseek(fd, 0, SEEK_CUR);
+	writer->seekable = start >= 0;
+	writer->start = start >= 0 ? (uint64_t)start : 0;
+	writer->fd = fd;
+	err = write_header(writer, header);
+	if (err) {
+		writer->fd = -1;	/* still the caller's */
+		goto out;
+	}
+	*ret_writer = writer;
+	return 0;
+out:
+	mt_writer_free(writer);
+	return err;
+}
+
+void mt_writer_free(struct mt_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->fd >= 0)
+		close(writer->fd);
+	stream_release(&writer->small);
+	stream_release(&writer->stacks);
+	stream_release(&writer->events);
+	free(writer->rows);
+	free(writer->index);
+	free(writer);
+}
+
+uint64_t mt_writer_bytes(const struct mt_writer *writer)
+{
+	return writer->bytes;
+}
+
+uint64_t mt_writer_event_count(const struct mt_writer *writer)
+{
+	return writer->event_count;
+}
+
+uint64_t mt_writer_stack_count(const struct mt_writer *writer)
+{
+	return writer->stack_count;
+}
