@@ -23,17 +23,17 @@ struct mt_reader_end {
 	enum mt_reader_end_kind kind;
 	uint64_t offset;	/* file offset of the first byte not used (file size if complete) */
 	uint64_t file_size;
-	uint32_t frames;	/* whole frames read */
-	uint32_t unknown_blocks;
-	uint32_t unknown_columns;
+	uint32_t frames;	/* whole frames before it, header and trailer included */
+	uint32_t unknown_blocks;	/* of unknown kinds or newer versions, passed over */
+	uint32_t unknown_columns;	/* also keys, and rows of unknown types; passed over */
 };
 
 /*
  * Open path ("-" is standard input, spooled to an unlinked temporary file) and
- * read its header: -MT_E_EMPTY, -MT_E_NOT_ARTIFACT, -MT_E_NEWER_FORMAT,
- * -MT_E_CUT (not even the header is whole), -errno. The reader also finds the end of the
- * readable part and the frame index: from the seek table where it is sound, else by
- * walking frame headers.
+ * read its header: -MT_E_EMPTY, -MT_E_NOT_ARTIFACT, -MT_E_NEWER_FORMAT, -MT_E_CUT (not even
+ * the header is whole), -MT_E_CORRUPT (the header is damaged), -errno, -ENOMEM. The reader also
+ * finds the end of the readable part and the frame index: from the seek table where it is
+ * sound, else by walking frame headers.
  */
 int mt_reader_open(const char *path, struct mt_reader **ret_reader);
 void mt_reader_free(struct mt_reader *reader);
@@ -42,10 +42,14 @@ void mt_reader_free(struct mt_reader *reader);
 const struct mt_header *mt_reader_header(const struct mt_reader *reader);
 
 /*
- * Largest stamp lag any events in the file have (struct mt_trailer.max_lag): from the
- * trailer, else from the last checkpoint; UINT64_MAX if neither is there.
+ * Largest stamp lag any events in the readable part have (struct mt_trailer.max_lag): from the
+ * trailer, else from the last checkpoint and the events behind it. Always exact enough to
+ * hold back by.
  */
 uint64_t mt_reader_max_lag(const struct mt_reader *reader);
+
+/* The trailer, or NULL if the file has none. Valid as long as the reader. */
+const struct mt_trailer *mt_reader_trailer(const struct mt_reader *reader);
 
 /* Start again from the first frame, with only these kinds (or of MT_KIND_BIT) delivered. */
 void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted);
@@ -53,7 +57,8 @@ void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted);
 /*
  * Next block of a wanted kind: 1 and *ret_block borrowed until the next call, 0 at
  * the end of the readable part, or -ENOMEM, -errno. Frames that hold no
- * wanted kind are skipped without decompression where the index tells.
+ * wanted kind are skipped without decompression where the index tells. The header is a block
+ * like the others. Damage found on the way ends the readable part there, for good.
  */
 int mt_reader_next(struct mt_reader *reader, const struct mt_block **ret_block);
 

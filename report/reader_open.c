@@ -1,0 +1,359 @@
+/* Opening an artifact: the file itself, its header, its frames, its trailer. */
+#include "common/error.h"
+#include "common/frame.h"
+#include "common/msgpack_read.h"
+#include "common/seek_table.h"
+#include "report/reader.h"
+#include "report/reader_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SPOOL_STEP (64u << 10)
+#define FRAMES_STEP 4096u
+
+static int open_temporary(void)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[4096];
+	int fd, n;
+
+	if (!dir || !*dir)
+		dir = "/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	n = snprintf(path, sizeof(path), "%s/mt-report.XXXXXX", dir);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(path);
+	return fd;
+}
+
+/* Copy what cannot be read at will into a file that can. */
+static int spool(int from, int to)
+{
+	uint8_t bytes[SPOOL_STEP];
+	ssize_t n, done, w;
+
+	for (;;) {
+		n = read(from, bytes, sizeof(bytes));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		for (done = 0; done < n; done += w) {
+			w = write(to, bytes + done, (size_t)(n - done));
+			if (w < 0 && errno != EINTR)
+				return -errno;
+			w = w < 0 ? 0 : w;
+		}
+	}
+}
+
+static int open_file(struct mt_reader *reader, const char *path)
+{
+	bool standard = !strcmp(path, "-");
+	struct stat st;
+	int fd, copy, err = 0;
+
+	fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (S_ISDIR(st.st_mode))
+		err = -EISDIR;
+	/* Standard input may stand anywhere in its file, so it is copied even if it is one. */
+	if (!err && (standard || !S_ISREG(st.st_mode))) {
+		copy = open_temporary();
+		err = copy < 0 ? copy : spool(fd, copy);
+		close(fd);
+		fd = copy;
+		if (!err && fstat(fd, &st))
+			err = -errno;
+	}
+	if (err) {
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	reader->fd = fd;
+	reader->file_size = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int add_frame(struct mt_reader *reader, uint64_t offset, uint32_t size, uint32_t content)
+{
+	struct mt_reader_frame *frames = reader->frames;
+	uint32_t n = reader->n_frames;
+
+	if (n == MT_FRAMES_MAX)
+		return -MT_E_LIMIT;
+	/* At FRAMES_STEP times a power of two it is full. */
+	if (!n || (n >= FRAMES_STEP && !(n & (n - 1)))) {
+		frames = reallocarray(frames, n ? 2 * (size_t)n : FRAMES_STEP, sizeof(*frames));
+		if (!frames)
+			return -ENOMEM;
+		reader->frames = frames;
+	}
+	frames[n] = (struct mt_reader_frame){ .offset = offset, .size = size, .content = content };
+	reader->n_frames = n + 1;
+	return 0;
+}
+
+static int walk(struct mt_reader *reader)
+{
+	struct mt_frame_span span;
+	uint64_t offset = 0;
+	int err = 0;
+
+	reader->n_frames = 0;
+	while (offset < reader->file_size && !err) {
+		err = mt_frame_walk(reader->fd, offset, reader->file_size, &span);
+		if (!err && !span.skippable)
+			err = add_frame(reader, offset, (uint32_t)span.size, span.content);
+		if (!err)
+			offset += span.size;
+	}
+	if (err && !mt_reader_is_damage(err))
+		return err;
+	/* A finished file was not cut: then a length on the way is wrong. */
+	reader->end = err == 0 ? MT_END_NO_TRAILER :
+		      err == -MT_E_CUT && !mt_seek_table_present(reader->fd, reader->file_size) ?
+				 MT_END_CUT : MT_END_DAMAGED;
+	reader->end_offset = offset;
+	return 0;
+}
+
+static int find_frames(struct mt_reader *reader)
+{
+	struct mt_frame_entry *entries;
+	uint64_t offset = 0;
+	uint32_t i, n;
+	int err;
+
+	err = mt_seek_table_read(reader->fd, reader->file_size, &entries, &n);
+	if (err == -MT_E_NO_DATA)
+		return walk(reader);
+	if (err)
+		return err;
+	for (i = 0; i < n && !err; i++) {
+		if (entries[i].content)
+			err = add_frame(reader, offset, entries[i].size, entries[i].content);
+		offset += entries[i].size;
+	}
+	free(entries);
+	reader->end = MT_END_NO_TRAILER;
+	reader->end_offset = reader->file_size;
+	return err;
+}
+
+/* Why the first block is not a header we can read. */
+static int header_error(const struct mt_buf *content, int err)
+{
+	struct mt_mp_cursor cur = { content->data, content->data + content->len };
+	const uint8_t *name;
+	uint32_t n, len;
+	uint64_t version;
+
+	if (err == -ENOMEM)
+		return err;
+	if (mt_mp_read_array(&cur, &n) || n != 3 || mt_mp_read_bytes(&cur, &name, &len) ||
+	    len != 6 || memcmp(name, "header", 6) || mt_mp_read_uint(&cur, &version))
+		return -MT_E_NOT_ARTIFACT;
+	return err ? err : -MT_E_NEWER_FORMAT;
+}
+
+static int read_header(struct mt_reader *reader)
+{
+	struct mt_frame_span span;
+	size_t used;
+	int err;
+
+	err = mt_frame_walk(reader->fd, 0, reader->file_size, &span);
+	if (err == -MT_E_CUT)
+		return mt_seek_table_present(reader->fd, reader->file_size) ? -MT_E_CORRUPT : err;
+	if (err)
+		return mt_reader_is_damage(err) ? -MT_E_NOT_ARTIFACT : err;
+	if (span.skippable)
+		return -MT_E_NOT_ARTIFACT;
+
+	err = add_frame(reader, 0, (uint32_t)span.size, span.content);
+	if (!err)
+		err = mt_reader_load(reader, 0);
+	if (err)
+		return err;
+	err = mt_block_decode(&reader->header, reader->content.data, reader->content.len,
+			      MT_KIND_BIT(MT_BLOCK_HEADER), &used);
+	if (err || reader->header.kind != MT_BLOCK_HEADER)
+		return header_error(&reader->content, err);
+	if (reader->header.header->min_reader_version > MT_FORMAT_VERSION)
+		return -MT_E_NEWER_FORMAT;
+	return used == reader->content.len ? 0 : -MT_E_CORRUPT;
+}
+
+/* The trailer, if the last frame is one; with it the file is complete. */
+static int read_trailer(struct mt_reader *reader)
+{
+	uint32_t i, last = reader->n_frames - 1;
+	const struct mt_trailer *trailer;
+	size_t used;
+	int err;
+
+	err = mt_reader_load(reader, last);
+	if (!err)
+		err = mt_block_decode(&reader->trailer, reader->content.data, reader->content.len,
+				      MT_KIND_BIT(MT_BLOCK_TRAILER), &used);
+	if (err && mt_reader_is_damage(err)) {
+		mt_reader_damage(reader, last);
+		return 0;
+	}
+	trailer = mt_reader_trailer(reader);
+	if (err || !trailer)
+		return err;
+
+	reader->max_lag = trailer->max_lag;
+	if (reader->end == MT_END_NO_TRAILER)
+		reader->end = MT_END_COMPLETE;
+	if (trailer->n_frames != last)
+		return 0;
+	for (i = 0; i < last; i++)
+		reader->frames[i].kinds = trailer->frame_kinds[i];
+	return 0;
+}
+
+/* Stamps before the last checkpoint, and the largest lag so far. */
+struct lag {
+	uint64_t max_stamp;
+	uint64_t max_lag;
+};
+
+static void add_lag(struct lag *lag, const struct mt_block *block)
+{
+	const struct mt_event *e, *end = block->events + block->n;
+	uint64_t low, high;
+
+	for (e = block->events; e < end; e++) {
+		low = e->begin < e->time ? e->begin : e->time;
+		high = e->begin < e->time ? e->time : e->begin;
+		if (low < lag->max_stamp && lag->max_stamp - low > lag->max_lag)
+			lag->max_lag = lag->max_stamp - low;
+		lag->max_stamp = high > lag->max_stamp ? high : lag->max_stamp;
+	}
+}
+
+/* Go through a frame's checkpoints and events. *ret_found: there was a checkpoint. */
+static int lag_of_frame(struct mt_reader *reader, uint32_t frame, uint32_t wanted,
+			struct lag *lag, bool *ret_found)
+{
+	const struct mt_checkpoint *checkpoint;
+	size_t used, pos = 0;
+	bool found = false;
+	int err;
+
+	err = mt_reader_load(reader, frame);
+	while (!err && pos < reader->content.len) {
+		err = mt_block_decode(&reader->block, reader->content.data + pos,
+				      reader->content.len - pos, wanted, &used);
+		if (err)
+			break;
+		pos += used;
+		if (!reader->block.n)
+			continue;
+		if (reader->block.kind == MT_BLOCK_EVENTS)
+			add_lag(lag, &reader->block);
+		if (reader->block.kind == MT_BLOCK_CHECKPOINT) {
+			checkpoint = reader->block.checkpoint;
+			lag->max_stamp = checkpoint->max_stamp;
+			lag->max_lag = checkpoint->max_lag;
+			found = true;
+		}
+	}
+	if (!err && found)
+		*ret_found = true;
+	return err;
+}
+
+/* Without a trailer: from the last checkpoint, and the events that follow it. */
+static int find_lag(struct mt_reader *reader)
+{
+	struct lag lag = { 0, 0 };
+	bool found = false;
+	uint32_t i;
+	int err;
+
+	for (i = reader->n_frames - 1; i > 0 && !found; i--) {
+		err = lag_of_frame(reader, i, MT_KIND_BIT(MT_BLOCK_CHECKPOINT), &lag, &found);
+		if (err && !mt_reader_is_damage(err))
+			return err;
+		if (err)
+			mt_reader_damage(reader, i);
+	}
+	for (i = i + found + 1; i < reader->n_frames; i++) {
+		err = lag_of_frame(reader, i, MT_KIND_BIT(MT_BLOCK_EVENTS), &lag, &found);
+		if (err && !mt_reader_is_damage(err))
+			return err;
+		if (err)
+			mt_reader_damage(reader, i);
+	}
+	reader->max_lag = lag.max_lag;
+	return 0;
+}
+
+int mt_reader_open(const char *path, struct mt_reader **ret_reader)
+{
+	struct mt_reader *reader = calloc(1, sizeof(*reader));
+	int err;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->fd = -1;
+	err = open_file(reader, path);
+	if (!err && !reader->file_size)
+		err = -MT_E_EMPTY;
+	if (!err)
+		err = mt_unpacker_new(&reader->unpacker);
+	if (!err)
+		err = read_header(reader);
+	if (err)
+		goto out;
+	reader->n_frames = 0;
+	err = find_frames(reader);
+	if (!err && !reader->n_frames)
+		err = -MT_E_CORRUPT;
+	if (!err)
+		err = read_trailer(reader);
+	if (!err && !mt_reader_trailer(reader))
+		err = find_lag(reader);
+	if (err)
+		goto out;
+
+	mt_reader_rewind(reader, ~0u);
+	*ret_reader = reader;
+	return 0;
+out:
+	mt_reader_free(reader);
+	return err;
+}
+
+void mt_reader_free(struct mt_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->fd >= 0)
+		close(reader->fd);
+	mt_unpacker_free(reader->unpacker);
+	mt_buf_release(&reader->frame);
+	mt_buf_release(&reader->content);
+	mt_block_release(&reader->header);
+	mt_block_release(&reader->trailer);
+	mt_block_release(&reader->block);
+	free(reader->frames);
+	free(reader);
+}
