@@ -4,7 +4,8 @@
  * Replays events in stamp order. Live bytes are requested bytes. A block is live from the
  * stamp of its allocation until it is freed, given to realloc, or its address space goes
  * (exec, exit). Blocks that a fork copies are not counted again, and freeing such a copy
- * changes no total.
+ * changes no total but the count of frees. A block is of the stack, thread and process that
+ * allocated it, whoever frees it. Memory follows live blocks and stacks, not events.
  */
 #ifndef MT_AGGREGATE_H
 #define MT_AGGREGATE_H
@@ -14,24 +15,33 @@
 struct mt_reader;
 struct mt_session;
 struct mt_profile;
+struct mt_timeline;
 
 struct mt_totals {
 	uint64_t allocations;		/* successful calls that allocate; realloc is one */
 	uint64_t allocated_bytes;	/* requested */
-	uint64_t frees;			/* free calls of a non-null pointer; realloc's is not one */
+	/*
+	 * Free calls of a non-null pointer, and reallocs that gave nothing back (size 0). All: every
+	 * one. Per stack, thread, process: those of its blocks.
+	 */
+	uint64_t frees;
 	uint64_t live_blocks;		/* never freed: at exit of their process or end of recording */
 	uint64_t live_bytes;
 	uint64_t peak_blocks;		/* at the moment of the highest live bytes */
 	uint64_t peak_bytes;
-	uint64_t temporary;		/* blocks freed by their thread before it allocated again */
+	/* Blocks freed by their thread before it allocated again; realloc frees nothing. */
+	uint64_t temporary;
 };
 
 struct mt_profile_totals {
 	struct mt_totals all;
 	uint64_t events;
 	uint64_t peak_time;		/* of the first event that reached peak_bytes; 0 if none */
-	uint64_t unmatched_frees;	/* of blocks never seen allocated */
-	uint64_t inherited_frees;	/* of copies a fork made */
+	uint64_t unmatched_frees;	/* of blocks never seen allocated; realloc's old block too */
+	uint64_t inherited_frees;	/* of copies a fork made; realloc's old block too */
+	uint64_t conflicts;		/* allocations where a block was live: its free was not seen */
+	uint64_t late;			/* events out of order beyond what the file promises */
+	uint64_t bad_events;		/* of unknown type, or without an address */
 	uint64_t discarded_blocks;	/* alive when their process called exec: gone, not leaked */
 	uint64_t discarded_bytes;
 	uint64_t by_type[MT_EV_TYPES];	/* events of each type */
@@ -40,14 +50,25 @@ struct mt_profile_totals {
 /* Reads every events block. 0, -ENOMEM, -errno. */
 int mt_profile_build(struct mt_reader *reader, const struct mt_session *session,
 		     struct mt_profile **ret_profile);
+/* The same from any timeline of this session, read to its end. */
+int mt_profile_replay(struct mt_timeline *timeline, const struct mt_session *session,
+		      struct mt_profile **ret_profile);
 void mt_profile_free(struct mt_profile *profile);
 
 const struct mt_profile_totals *mt_profile_totals(const struct mt_profile *profile);
 
-/* Per stack id (0 = events without a stack); ids without any event have zero totals. */
-uint32_t mt_profile_stack_ids(const struct mt_profile *profile);	/* highest id + 1 */
+/*
+ * Per stack id (0 = events without a stack). Peaks are those at the moment of the peak over all,
+ * so that they sum up to it. An id without any event has zero totals.
+ */
 const struct mt_totals *mt_profile_stack(const struct mt_profile *profile, uint32_t id);
-/* Per thread and per process index: totals of what it allocated. */
+/* The ids with events, in order of first appearance. */
+uint32_t mt_profile_stacks(const struct mt_profile *profile);
+uint32_t mt_profile_stack_id(const struct mt_profile *profile, uint32_t index);
+/*
+ * Per thread and per process index: totals of what it allocated. A thread or process that the
+ * session does not know has zero totals.
+ */
 const struct mt_totals *mt_profile_thread(const struct mt_profile *profile, uint32_t thread);
 const struct mt_totals *mt_profile_process(const struct mt_profile *profile, uint32_t process);
 

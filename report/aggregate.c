@@ -1,0 +1,460 @@
+#include "report/aggregate.h"
+
+#include "report/id_map.h"
+#include "report/live_spaces.h"
+#include "report/session.h"
+#include "report/tally.h"
+#include "report/timeline.h"
+
+#include <errno.h>
+
+#define PREFETCH 12	/* events ahead */
+
+struct thread_state {
+	struct mt_tally tally;
+	uint64_t last_addr;	/* its latest allocation, unless freed; 0: none */
+	uint32_t process;	/* MT_NONE: unknown */
+};
+
+struct mt_profile {
+	struct mt_profile_totals totals;
+	uint64_t bytes, blocks;		/* current, over all */
+	uint64_t epoch;
+
+	const struct mt_session *session;	/* while replaying */
+	struct mt_live_spaces live;	/* the last one: of unknown threads */
+	uint32_t *space_of;		/* per process: current, MT_NONE before it is seen */
+
+	struct mt_id_map ids;
+	struct mt_tally *stacks;
+	uint32_t *stack_ids;
+	uint32_t stacks_cap;
+	struct thread_state *threads;	/* the last one: unknown threads */
+	uint32_t n_threads;
+	struct mt_totals *processes;
+	uint32_t n_processes;
+};
+
+static const struct mt_totals no_totals;
+
+void mt_profile_free(struct mt_profile *profile)
+{
+	if (!profile)
+		return;
+	mt_live_spaces_release(&profile->live);
+	mt_id_map_release(&profile->ids);
+	free(profile->space_of);
+	free(profile->stacks);
+	free(profile->stack_ids);
+	free(profile->threads);
+	free(profile->processes);
+	free(profile);
+}
+
+static int prepare(struct mt_profile *p, const struct mt_session *session)
+{
+	uint32_t i;
+	int err;
+
+	p->session = session;
+	p->epoch = 1;
+	p->n_threads = mt_session_threads(session);
+	p->n_processes = mt_session_processes(session);
+	err = mt_live_spaces_init(&p->live, mt_session_spaces(session) + 1);
+	if (err)
+		return err;
+	p->space_of = calloc((size_t)p->n_processes + 1, sizeof(*p->space_of));
+	p->threads = calloc((size_t)p->n_threads + 1, sizeof(*p->threads));
+	p->processes = calloc((size_t)p->n_processes + 1, sizeof(*p->processes));
+	if (!p->space_of || !p->threads || !p->processes)
+		return -ENOMEM;
+
+	for (i = 0; i < p->n_processes; i++)
+		p->space_of[i] = MT_NONE;
+	for (i = 0; i < p->n_threads; i++)
+		p->threads[i].process = mt_session_thread(session, i)->process;
+	p->threads[p->n_threads].process = MT_NONE;
+	mt_live_space_enter(&p->live, p->live.n - 1);
+	return 0;
+}
+
+/* Slot of a stack id's tally. */
+static int find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot)
+{
+	uint32_t slot = mt_id_map_find(&p->ids, id), cap;
+	void *grown;
+	int err;
+
+	if (slot != UINT32_MAX) {
+		*ret_slot = slot;
+		return 0;
+	}
+	slot = mt_id_map_count(&p->ids);
+	if (slot == p->stacks_cap) {
+		cap = slot ? slot * 2 : 256;
+		grown = realloc(p->stacks, cap * sizeof(*p->stacks));
+		if (!grown)
+			return -ENOMEM;
+		p->stacks = grown;
+		grown = realloc(p->stack_ids, cap * sizeof(*p->stack_ids));
+		if (!grown)
+			return -ENOMEM;
+		p->stack_ids = grown;
+		p->stacks_cap = cap;
+	}
+	err = mt_id_map_add(&p->ids, id);
+	if (err)
+		return err;
+	memset(&p->stacks[slot], 0, sizeof(p->stacks[slot]));
+	p->stack_ids[slot] = id;
+	*ret_slot = slot;
+	return 0;
+}
+
+static void drop_block(struct mt_profile *p, const struct mt_live_block *block)
+{
+	mt_tally_drop(&p->stacks[block->stack], block->size, p->epoch);
+	mt_tally_drop(&p->threads[block->thread].tally, block->size, p->epoch);
+	p->bytes -= block->size;
+	p->blocks--;
+}
+
+enum settle { LEAKED, DISCARDED };
+
+/* The last process has left the space by exit (its blocks are leaked) or by exec. */
+static void settle_space(struct mt_profile *p, uint32_t space, enum settle how)
+{
+	const struct mt_blocks_table *blocks = &p->live.spaces[space].blocks;
+	const struct mt_live_block *block;
+	struct mt_totals *stack, *thread;
+	size_t i;
+
+	for (i = 0; i < blocks->cap; i++) {
+		block = &blocks->slots[i];
+		if (!block->addr)
+			continue;
+		drop_block(p, block);
+		if (how == DISCARDED) {
+			p->totals.discarded_blocks++;
+			p->totals.discarded_bytes += block->size;
+			continue;
+		}
+		stack = &p->stacks[block->stack].totals;
+		thread = &p->threads[block->thread].tally.totals;
+		stack->live_blocks++;
+		stack->live_bytes += block->size;
+		thread->live_blocks++;
+		thread->live_bytes += block->size;
+		p->totals.all.live_blocks++;
+		p->totals.all.live_bytes += block->size;
+	}
+	mt_live_space_gone(&p->live, space);
+}
+
+static void enter(struct mt_profile *p, uint32_t process, uint32_t space)
+{
+	p->space_of[process] = space;
+	mt_live_space_enter(&p->live, space);
+}
+
+static void leave(struct mt_profile *p, uint32_t process, enum settle how)
+{
+	uint32_t space = p->space_of[process];
+
+	if (space != MT_NONE && mt_live_space_leave(&p->live, space))
+		settle_space(p, space, how);
+}
+
+static void take_lifecycle(struct mt_profile *p, const struct mt_lifecycle *row)
+{
+	uint32_t space, parent;
+
+	switch (row->type) {
+	case MT_LC_START:
+	case MT_LC_FORK:
+		space = mt_session_space(p->session, row->process, row->time);
+		if (p->space_of[row->process] == MT_NONE && space != MT_NONE)
+			enter(p, row->process, space);
+		if (row->parent == MT_NONE || row->type == MT_LC_START || row->shares_memory)
+			return;
+		parent = p->space_of[row->parent];
+		if (parent != MT_NONE && space != MT_NONE)
+			mt_live_space_fork(&p->live, parent, space, row->time);
+		return;
+	case MT_LC_EXEC:
+		space = mt_session_space(p->session, row->process, row->time);
+		if (space == p->space_of[row->process])
+			return;
+		leave(p, row->process, DISCARDED);
+		enter(p, row->process, space);
+		return;
+	case MT_LC_EXIT:
+		leave(p, row->process, LEAKED);
+		return;
+	}
+}
+
+/* Where a thread's blocks live now. */
+static uint32_t space_of_thread(struct mt_profile *p, const struct thread_state *thread,
+				uint64_t time)
+{
+	uint32_t space;
+
+	if (thread->process == MT_NONE)
+		return p->live.n - 1;
+	space = p->space_of[thread->process];
+	if (space != MT_NONE)
+		return space;
+	space = mt_session_space(p->session, thread->process, time);
+	if (space == MT_NONE)
+		return p->live.n - 1;
+	enter(p, thread->process, space);
+	return space;
+}
+
+static int add_block(struct mt_profile *p, const struct mt_event *event, uint32_t thread_index)
+{
+	struct thread_state *thread = &p->threads[thread_index];
+	uint32_t space = space_of_thread(p, thread, event->time), slot;
+	struct mt_live_space *s = &p->live.spaces[space];
+	struct mt_live_block block, *old;
+	struct mt_tally *stack;
+	int err;
+
+	err = find_stack(p, event->stack, &slot);
+	if (err)
+		return err;
+	stack = &p->stacks[slot];
+	stack->totals.allocations++;
+	stack->totals.allocated_bytes += event->size;
+	thread->tally.totals.allocations++;
+	thread->tally.totals.allocated_bytes += event->size;
+	p->totals.all.allocations++;
+	p->totals.all.allocated_bytes += event->size;
+	if (s->gone) {
+		/* Later than its process's exit: never freed, and never counted as current. */
+		stack->totals.live_blocks++;
+		stack->totals.live_bytes += event->size;
+		thread->tally.totals.live_blocks++;
+		thread->tally.totals.live_bytes += event->size;
+		p->totals.all.live_blocks++;
+		p->totals.all.live_bytes += event->size;
+		return 0;
+	}
+
+	old = mt_blocks_find(&s->blocks, event->addr);
+	if (old) {
+		p->totals.conflicts++;
+		drop_block(p, old);
+		err = mt_live_space_remove(&p->live, space, old, event->time);
+		if (err)
+			return err;
+	}
+	block = (struct mt_live_block){
+		.addr = event->addr, .size = event->size, .time = event->time,
+		.stack = slot, .thread = thread_index,
+	};
+	err = mt_blocks_add(&s->blocks, &block);
+	if (err)
+		return err;
+	thread->last_addr = event->addr;
+	mt_tally_add(stack, event->size, p->epoch);
+	mt_tally_add(&thread->tally, event->size, p->epoch);
+	p->bytes += event->size;
+	p->blocks++;
+	if (p->bytes > p->totals.all.peak_bytes) {
+		p->totals.all.peak_bytes = p->bytes;
+		p->totals.all.peak_blocks = p->blocks;
+		p->totals.peak_time = event->time;
+		p->epoch++;
+	}
+	return 0;
+}
+
+static int release_block(struct mt_profile *p, const struct mt_event *event, uint32_t thread_index,
+			 bool freed)
+{
+	struct thread_state *thread = &p->threads[thread_index];
+	uint32_t space = space_of_thread(p, thread, event->time);
+	struct mt_live_space *s = &p->live.spaces[space];
+	struct mt_live_block *block = s->gone ? NULL : mt_blocks_find(&s->blocks, event->addr);
+	struct mt_totals *of_stack, *of_thread;
+	bool temporary;
+
+	p->totals.all.frees += freed;
+	if (!block) {
+		if (mt_live_space_inherited(&p->live, space, event->addr))
+			p->totals.inherited_frees++;
+		else
+			p->totals.unmatched_frees++;
+		return 0;
+	}
+
+	of_stack = &p->stacks[block->stack].totals;
+	of_thread = &p->threads[block->thread].tally.totals;
+	if (freed) {
+		temporary = block->thread == thread_index && thread->last_addr == event->addr;
+		of_stack->frees++;
+		of_thread->frees++;
+		of_stack->temporary += temporary;
+		of_thread->temporary += temporary;
+		p->totals.all.temporary += temporary;
+	}
+	if (thread->last_addr == event->addr)
+		thread->last_addr = 0;
+	drop_block(p, block);
+	return mt_live_space_remove(&p->live, space, block, event->time);
+}
+
+static int take_event(struct mt_profile *p, const struct mt_event *event)
+{
+	uint32_t thread = event->thread < p->n_threads ? event->thread : p->n_threads;
+
+	switch (event->type) {
+	case MT_EV_GIVE_UP:
+		/* A realloc that gave nothing back (size 0) was a free. */
+		return release_block(p, event, thread, !event->old_addr);
+	case MT_EV_MUNMAP:
+		p->totals.by_type[event->type]++;
+		return event->addr ? release_block(p, event, thread, false) : 0;
+	case MT_EV_FREE:
+		p->totals.by_type[event->type]++;
+		if (event->addr)
+			return release_block(p, event, thread, true);
+		break;
+	case MT_EV_BRK:
+		p->totals.by_type[event->type]++;
+		return 0;
+	default:
+		if (!mt_event_allocates(event->type))
+			break;
+		p->totals.by_type[event->type]++;
+		if (event->addr)
+			return add_block(p, event, thread);
+		if (event->type == MT_EV_REALLOC && event->old_addr)
+			return 0;
+		break;
+	}
+	p->totals.bad_events++;
+	return 0;
+}
+
+static int take_batch(struct mt_profile *p, const struct mt_timeline_batch *batch)
+{
+	const struct mt_event *ahead;
+	uint32_t process, space;
+	size_t i;
+	int err;
+
+	for (i = 0; i < batch->n; i++) {
+		/* A table of live blocks is larger than the cache: fetch early what comes next. */
+		if (i + PREFETCH < batch->n) {
+			ahead = &batch->events[i + PREFETCH];
+			process = ahead->thread < p->n_threads ?
+				  p->threads[ahead->thread].process : MT_NONE;
+			space = process == MT_NONE ? MT_NONE : p->space_of[process];
+			if (space != MT_NONE)
+				mt_blocks_prefetch(&p->live.spaces[space].blocks, ahead->addr);
+		}
+		p->totals.events += batch->events[i].type != MT_EV_GIVE_UP;
+		err = take_event(p, &batch->events[i]);
+		if (err)
+			return err;
+	}
+	if (batch->lifecycle)
+		take_lifecycle(p, batch->lifecycle);
+	return 0;
+}
+
+static void add_totals(struct mt_totals *sum, const struct mt_totals *part)
+{
+	sum->allocations += part->allocations;
+	sum->allocated_bytes += part->allocated_bytes;
+	sum->frees += part->frees;
+	sum->live_blocks += part->live_blocks;
+	sum->live_bytes += part->live_bytes;
+	sum->peak_blocks += part->peak_blocks;
+	sum->peak_bytes += part->peak_bytes;
+	sum->temporary += part->temporary;
+}
+
+static void finish(struct mt_profile *p)
+{
+	uint32_t i, n = mt_id_map_count(&p->ids);
+	struct thread_state *thread;
+
+	for (i = 0; i < n; i++)
+		mt_tally_finish(&p->stacks[i], p->epoch);
+	for (i = 0; i <= p->n_threads; i++) {
+		thread = &p->threads[i];
+		mt_tally_finish(&thread->tally, p->epoch);
+		if (thread->process != MT_NONE)
+			add_totals(&p->processes[thread->process], &thread->tally.totals);
+	}
+	p->totals.all.live_bytes += p->bytes;
+	p->totals.all.live_blocks += p->blocks;
+
+	mt_live_spaces_release(&p->live);
+	free(p->space_of);
+	p->space_of = NULL;
+	p->session = NULL;
+}
+
+int mt_profile_replay(struct mt_timeline *timeline, const struct mt_session *session,
+		      struct mt_profile **ret_profile)
+{
+	struct mt_profile *p = calloc(1, sizeof(*p));
+	struct mt_timeline_batch batch;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	err = prepare(p, session);
+	while (!err) {
+		err = mt_timeline_next(timeline, &batch);
+		if (err <= 0)
+			break;
+		err = take_batch(p, &batch);
+	}
+	if (err) {
+		mt_profile_free(p);
+		return err;
+	}
+
+	p->totals.late = mt_timeline_late(timeline);
+	finish(p);
+	*ret_profile = p;
+	return 0;
+}
+
+const struct mt_profile_totals *mt_profile_totals(const struct mt_profile *profile)
+{
+	return &profile->totals;
+}
+
+const struct mt_totals *mt_profile_stack(const struct mt_profile *profile, uint32_t id)
+{
+	uint32_t slot = mt_id_map_find(&profile->ids, id);
+
+	return slot == UINT32_MAX ? &no_totals : &profile->stacks[slot].totals;
+}
+
+uint32_t mt_profile_stacks(const struct mt_profile *profile)
+{
+	return mt_id_map_count(&profile->ids);
+}
+
+uint32_t mt_profile_stack_id(const struct mt_profile *profile, uint32_t index)
+{
+	return profile->stack_ids[index];
+}
+
+const struct mt_totals *mt_profile_thread(const struct mt_profile *profile, uint32_t thread)
+{
+	return thread < profile->n_threads ? &profile->threads[thread].tally.totals : &no_totals;
+}
+
+const struct mt_totals *mt_profile_process(const struct mt_profile *profile, uint32_t process)
+{
+	return process < profile->n_processes ? &profile->processes[process] : &no_totals;
+}

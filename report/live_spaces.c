@@ -1,0 +1,130 @@
+#include "report/live_spaces.h"
+
+#include <errno.h>
+
+#define GENERATIONS_MAX 256	/* forks of forks that a lookup follows */
+
+int mt_live_spaces_init(struct mt_live_spaces *live, uint32_t n)
+{
+	uint32_t i;
+
+	live->spaces = calloc((size_t)n + 1, sizeof(*live->spaces));
+	if (!live->spaces)
+		return -ENOMEM;
+	live->n = n;
+	for (i = 0; i < n; i++)
+		live->spaces[i].parent = UINT32_MAX;
+	return 0;
+}
+
+void mt_live_spaces_release(struct mt_live_spaces *live)
+{
+	uint32_t i;
+
+	for (i = 0; i < live->n; i++) {
+		mt_blocks_release(&live->spaces[i].blocks);
+		mt_blocks_release(&live->spaces[i].before_fork);
+	}
+	free(live->spaces);
+	memset(live, 0, sizeof(*live));
+}
+
+void mt_live_space_enter(struct mt_live_spaces *live, uint32_t space)
+{
+	live->spaces[space].refs++;
+}
+
+void mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child, uint64_t time)
+{
+	struct mt_live_space *c = &live->spaces[child], *p = &live->spaces[parent];
+
+	/* Spaces are numbered in order of their making: a parent cannot be younger, so no cycles. */
+	if (c->linked || c->gone || parent >= child)
+		return;
+	c->parent = parent;
+	c->fork_time = time;
+	c->linked = true;
+	p->children++;
+	if (time > p->last_fork)
+		p->last_fork = time;
+}
+
+bool mt_live_space_leave(struct mt_live_spaces *live, uint32_t space)
+{
+	struct mt_live_space *s = &live->spaces[space];
+
+	return s->refs && !--s->refs && !s->gone;
+}
+
+/* Forget what no living fork can free any more, and so on towards the first space. */
+static void trim(struct mt_live_spaces *live, uint32_t space)
+{
+	struct mt_live_space *s;
+
+	for (;;) {
+		s = &live->spaces[space];
+		if (s->children)
+			return;
+		mt_blocks_release(&s->before_fork);
+		if (!s->gone)
+			return;
+		mt_blocks_release(&s->blocks);
+		if (!s->linked)
+			return;
+		s->linked = false;
+		space = s->parent;
+		live->spaces[space].children--;
+	}
+}
+
+void mt_live_space_gone(struct mt_live_spaces *live, uint32_t space)
+{
+	live->spaces[space].gone = true;
+	trim(live, space);
+}
+
+static int remember(struct mt_live_space *s, const struct mt_live_block *block, uint64_t time)
+{
+	struct mt_live_block *before = mt_blocks_find(&s->before_fork, block->addr), entry;
+
+	/* Two lives of one address become one: only a fork between them could tell. */
+	if (before) {
+		before->size = time;
+		return 0;
+	}
+	entry = (struct mt_live_block){ .addr = block->addr, .time = block->time, .size = time };
+	return mt_blocks_add(&s->before_fork, &entry);
+}
+
+int mt_live_space_remove(struct mt_live_spaces *live, uint32_t space, struct mt_live_block *block,
+			 uint64_t time)
+{
+	struct mt_live_space *s = &live->spaces[space];
+	int err = 0;
+
+	if (s->children && block->time <= s->last_fork)
+		err = remember(s, block, time);
+	mt_blocks_remove(&s->blocks, block);
+	return err;
+}
+
+bool mt_live_space_inherited(const struct mt_live_spaces *live, uint32_t space, uint64_t addr)
+{
+	const struct mt_live_space *s = &live->spaces[space];
+	const struct mt_live_block *block;
+	uint64_t time = UINT64_MAX;
+	unsigned int i;
+
+	for (i = 0; i < GENERATIONS_MAX && s->linked; i++) {
+		if (s->fork_time < time)
+			time = s->fork_time;
+		s = &live->spaces[s->parent];
+		block = mt_blocks_find(&s->blocks, addr);
+		if (block && block->time <= time)
+			return true;
+		block = mt_blocks_find(&s->before_fork, addr);
+		if (block && block->time <= time && block->size > time)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,529 @@
+#include "report/aggregate.h"
+#include "report/blocks_table.h"
+#include "report/session.h"
+#include "report/timeline.h"
+
+#include <criterion/criterion.h>
+
+/* A recording in memory: thread N is the first thread of process N unless said otherwise. */
+static struct mt_lifecycle lc[256];
+static struct mt_event events[4096];
+static size_t n_lc, n_events;
+static struct mt_session *session;
+static struct mt_profile *profile;
+static const struct mt_profile_totals *totals;
+
+static void lifecycle(struct mt_lifecycle row)
+{
+	row.name = row.path = "";
+	lc[n_lc++] = row;
+}
+
+static void thread(uint32_t process, uint32_t index)
+{
+	lifecycle((struct mt_lifecycle){ .type = MT_LC_THREAD, .process = process, .thread = index,
+					 .tid = 500 + index });
+}
+
+static void start(void)
+{
+	lifecycle((struct mt_lifecycle){ .type = MT_LC_START, .pid = 500 });
+	thread(0, 0);
+}
+
+static void fork_at(uint64_t time, uint32_t parent, uint32_t child, bool shares)
+{
+	lifecycle((struct mt_lifecycle){ .type = MT_LC_FORK, .time = time, .process = child,
+					 .parent = parent, .pid = 500 + child,
+					 .shares_memory = shares });
+	thread(child, child);
+}
+
+static void exec_at(uint64_t time, uint32_t process)
+{
+	lifecycle((struct mt_lifecycle){ .type = MT_LC_EXEC, .time = time, .process = process });
+}
+
+static void exit_at(uint64_t time, uint32_t process)
+{
+	lifecycle((struct mt_lifecycle){ .type = MT_LC_EXIT, .time = time, .process = process });
+}
+
+static void alloc(uint64_t time, uint32_t thread_index, uint64_t addr, uint64_t size, uint32_t stack)
+{
+	events[n_events++] = (struct mt_event){
+		.type = MT_EV_MALLOC, .time = time, .begin = time, .addr = addr, .size = size,
+		.thread = thread_index, .stack = stack,
+	};
+}
+
+static void release(uint64_t time, uint32_t thread_index, uint64_t addr)
+{
+	events[n_events++] = (struct mt_event){
+		.type = MT_EV_FREE, .time = time, .begin = time, .addr = addr,
+		.thread = thread_index,
+	};
+}
+
+static void resize(uint64_t begin, uint64_t time, uint32_t thread_index, uint64_t old, uint64_t addr,
+		   uint64_t size, uint32_t stack)
+{
+	events[n_events++] = (struct mt_event){
+		.type = MT_EV_REALLOC, .time = time, .begin = begin, .old_addr = old, .addr = addr,
+		.size = size, .thread = thread_index, .stack = stack,
+	};
+}
+
+static int next(void *arg, const struct mt_event **ret_events, size_t *ret_n)
+{
+	bool *done = arg;
+
+	if (*done)
+		return 0;
+	*done = true;
+	*ret_events = events;
+	*ret_n = n_events;
+	return 1;
+}
+
+static void replay(void)
+{
+	struct mt_timeline *timeline;
+	bool done = false;
+
+	mt_profile_free(profile);
+	mt_session_free(session);
+	cr_assert_eq(mt_session_build(lc, n_lc, NULL, 0, &session), 0);
+	cr_assert_eq(mt_session_bad_rows(session), 0);
+	cr_assert_eq(mt_timeline_new(next, &done, 100000, session, &timeline), 0);
+	cr_assert_eq(mt_profile_replay(timeline, session, &profile), 0);
+	mt_timeline_free(timeline);
+	totals = mt_profile_totals(profile);
+}
+
+static void expect(const char *what, const struct mt_totals *t, uint64_t allocations, uint64_t bytes,
+		   uint64_t frees, uint64_t live_blocks, uint64_t live_bytes, uint64_t peak_blocks,
+		   uint64_t peak_bytes)
+{
+	cr_expect_eq(t->allocations, allocations, "%s: allocations %zu", what, t->allocations);
+	cr_expect_eq(t->allocated_bytes, bytes, "%s: bytes %zu", what, t->allocated_bytes);
+	cr_expect_eq(t->frees, frees, "%s: frees %zu", what, t->frees);
+	cr_expect_eq(t->live_blocks, live_blocks, "%s: live blocks %zu", what, t->live_blocks);
+	cr_expect_eq(t->live_bytes, live_bytes, "%s: live bytes %zu", what, t->live_bytes);
+	cr_expect_eq(t->peak_blocks, peak_blocks, "%s: peak blocks %zu", what, t->peak_blocks);
+	cr_expect_eq(t->peak_bytes, peak_bytes, "%s: peak bytes %zu", what, t->peak_bytes);
+}
+
+static void fini(void)
+{
+	mt_profile_free(profile);
+	mt_session_free(session);
+}
+
+TestSuite(aggregate, .fini = fini);
+
+Test(aggregate, nothing)
+{
+	replay();
+	expect("all", &totals->all, 0, 0, 0, 0, 0, 0, 0);
+	cr_expect_eq(mt_profile_stacks(profile), 0);
+	expect("unknown stack", mt_profile_stack(profile, 77), 0, 0, 0, 0, 0, 0, 0);
+	expect("unknown thread", mt_profile_thread(profile, 77), 0, 0, 0, 0, 0, 0, 0);
+}
+
+Test(aggregate, per_stack_peaks_are_those_of_the_peak_over_all)
+{
+	start();
+	alloc(1, 0, 0x10, 100, 1);
+	alloc(2, 0, 0x20, 50, 2);
+	release(3, 0, 0x10);
+	alloc(4, 0, 0x30, 70, 3);	/* 120 */
+	alloc(5, 0, 0x40, 70, 3);	/* 190: the peak: 2 has 50, 3 has 140, 1 nothing */
+	release(6, 0, 0x30);
+	release(7, 0, 0x40);
+	alloc(8, 0, 0x50, 140, 1);	/* 190 again: not higher */
+	release(9, 0, 0x20);
+	replay();
+	expect("all", &totals->all, 5, 430, 4, 1, 140, 3, 190);
+	cr_expect_eq(totals->peak_time, 5);
+	expect("1", mt_profile_stack(profile, 1), 2, 240, 1, 1, 140, 0, 0);
+	expect("2", mt_profile_stack(profile, 2), 1, 50, 1, 0, 0, 1, 50);
+	expect("3", mt_profile_stack(profile, 3), 2, 140, 2, 0, 0, 2, 140);
+	cr_expect_eq(mt_profile_stacks(profile), 3);
+	cr_expect_eq(mt_profile_stack_id(profile, 2), 3);
+	expect("thread", mt_profile_thread(profile, 0), 5, 430, 4, 1, 140, 3, 190);
+	expect("process", mt_profile_process(profile, 0), 5, 430, 4, 1, 140, 3, 190);
+	cr_expect_eq(totals->events, 9);
+	cr_expect_eq(totals->by_type[MT_EV_MALLOC], 5);
+	cr_expect_eq(totals->by_type[MT_EV_FREE], 4);
+}
+
+Test(aggregate, realloc_releases_at_its_begin_and_adds_at_its_end)
+{
+	start();
+	thread(0, 1);
+	alloc(1, 0, 0xa0, 100, 1);
+	/* Thread 1 is given 0xa0 before thread 0's realloc has returned. */
+	alloc(5, 1, 0xa0, 30, 2);
+	resize(3, 8, 0, 0xa0, 0xb0, 200, 3);
+	release(9, 1, 0xa0);
+	replay();
+	expect("all", &totals->all, 3, 330, 1, 1, 200, 2, 230);
+	expect("1", mt_profile_stack(profile, 1), 1, 100, 0, 0, 0, 0, 0);
+	expect("2", mt_profile_stack(profile, 2), 1, 30, 1, 0, 0, 1, 30);
+	expect("3", mt_profile_stack(profile, 3), 1, 200, 0, 1, 200, 1, 200);
+	cr_expect_eq(totals->conflicts, 0);
+	cr_expect_eq(totals->unmatched_frees, 0);
+	cr_expect_eq(totals->events, 4);
+}
+
+Test(aggregate, realloc_chain_from_nothing_to_nothing)
+{
+	start();
+	resize(1, 1, 0, 0, 0x10, 8, 1);
+	resize(2, 3, 0, 0x10, 0x10, 16, 1);
+	resize(4, 5, 0, 0x10, 0x90, 32, 2);
+	resize(6, 6, 0, 0x90, 0, 0, 2);		/* realloc(p, 0): a free */
+	replay();
+	expect("all", &totals->all, 3, 56, 1, 0, 0, 1, 32);
+	cr_expect_eq(totals->by_type[MT_EV_REALLOC], 4);
+	cr_expect_eq(totals->bad_events, 0);
+	cr_expect_eq(totals->all.temporary, 1, "nothing was allocated between the last two");
+}
+
+Test(aggregate, zero_bytes_are_a_block)
+{
+	start();
+	alloc(1, 0, 0x10, 0, 1);
+	alloc(2, 0, 0x20, 0, 1);
+	release(3, 0, 0x10);
+	replay();
+	expect("all", &totals->all, 2, 0, 1, 1, 0, 0, 0);
+	cr_expect_eq(totals->peak_time, 0);
+}
+
+Test(aggregate, temporary_is_freed_before_its_thread_allocates_again)
+{
+	start();
+	thread(0, 1);
+	alloc(1, 0, 0x10, 1, 1);
+	release(2, 0, 0x10);		/* temporary */
+	alloc(3, 0, 0x10, 1, 1);
+	alloc(4, 1, 0x20, 1, 1);	/* another thread does not count */
+	release(5, 0, 0x10);		/* temporary */
+	alloc(6, 0, 0x30, 1, 1);
+	alloc(7, 0, 0x40, 1, 1);
+	release(8, 0, 0x30);		/* not */
+	release(9, 1, 0x40);		/* not: freed by another thread */
+	release(10, 1, 0x20);		/* temporary: thread 1 never allocated again */
+	replay();
+	cr_expect_eq(totals->all.temporary, 3);
+	cr_expect_eq(mt_profile_stack(profile, 1)->temporary, 3);
+	cr_expect_eq(mt_profile_thread(profile, 0)->temporary, 2);
+	cr_expect_eq(mt_profile_thread(profile, 1)->temporary, 1);
+}
+
+Test(aggregate, a_block_belongs_to_who_allocated_it)
+{
+	start();
+	thread(0, 1);
+	alloc(1, 0, 0x10, 7, 1);
+	release(2, 1, 0x10);
+	replay();
+	expect("thread 0", mt_profile_thread(profile, 0), 1, 7, 1, 0, 0, 1, 7);
+	expect("thread 1", mt_profile_thread(profile, 1), 0, 0, 0, 0, 0, 0, 0);
+}
+
+Test(aggregate, exit_leaks_what_is_live_and_ends_its_share_of_the_sum)
+{
+	start();
+	fork_at(2, 0, 1, false);
+	alloc(3, 1, 0x10, 100, 1);
+	exit_at(4, 1);
+	alloc(5, 0, 0x10, 80, 2);
+	replay();
+	/* Never 180 at once. */
+	expect("all", &totals->all, 2, 180, 0, 2, 180, 1, 100);
+	expect("child", mt_profile_process(profile, 1), 1, 100, 0, 1, 100, 1, 100);
+	expect("parent", mt_profile_process(profile, 0), 1, 80, 0, 1, 80, 0, 0);
+	cr_expect_eq(totals->conflicts, 0, "another space");
+}
+
+Test(aggregate, exec_discards)
+{
+	start();
+	alloc(1, 0, 0x10, 100, 1);
+	alloc(2, 0, 0x20, 1, 1);
+	exec_at(3, 0);
+	alloc(4, 0, 0x10, 60, 2);
+	replay();
+	expect("all", &totals->all, 3, 161, 0, 1, 60, 2, 101);
+	expect("1", mt_profile_stack(profile, 1), 2, 101, 0, 0, 0, 2, 101);
+	cr_expect_eq(totals->discarded_blocks, 2);
+	cr_expect_eq(totals->discarded_bytes, 101);
+	cr_expect_eq(totals->conflicts, 0);
+}
+
+Test(aggregate, copies_of_a_fork_are_recognized)
+{
+	start();
+	alloc(1, 0, 0x10, 100, 1);
+	alloc(2, 0, 0x20, 50, 1);
+	fork_at(3, 0, 1, false);
+	alloc(4, 0, 0x30, 1, 1);	/* after the fork: not the child's */
+	release(5, 0, 0x10);		/* the parent's own; the child's copy is still there */
+	release(6, 1, 0x10);		/* inherited */
+	release(7, 1, 0x20);		/* inherited; the parent's 0x20 stays live */
+	release(8, 1, 0x30);		/* unmatched */
+	release(9, 1, 0x99);		/* unmatched */
+	replay();
+	expect("all", &totals->all, 3, 151, 5, 2, 51, 3, 151);
+	cr_expect_eq(totals->inherited_frees, 2);
+	cr_expect_eq(totals->unmatched_frees, 2);
+}
+
+Test(aggregate, realloc_of_a_copy_is_a_new_block_of_the_child)
+{
+	start();
+	alloc(1, 0, 0x10, 100, 1);
+	fork_at(3, 0, 1, false);
+	resize(4, 5, 1, 0x10, 0x40, 300, 2);
+	release(6, 1, 0x40);
+	replay();
+	expect("all", &totals->all, 2, 400, 1, 1, 100, 2, 400);
+	cr_expect_eq(totals->inherited_frees, 1);
+	cr_expect_eq(totals->unmatched_frees, 0);
+}
+
+Test(aggregate, copies_outlive_the_parent_and_its_exec)
+{
+	start();
+	alloc(1, 0, 0x10, 10, 1);
+	fork_at(2, 0, 1, false);
+	alloc(3, 1, 0x20, 10, 1);
+	fork_at(4, 1, 2, false);
+	exit_at(5, 0);
+	exec_at(6, 1);
+	release(7, 2, 0x10);	/* from the grandparent, which is gone */
+	release(8, 2, 0x20);	/* from the parent, which runs something else */
+	release(9, 1, 0x10);	/* a new program: no copies */
+	replay();
+	cr_expect_eq(totals->inherited_frees, 2);
+	cr_expect_eq(totals->unmatched_frees, 1);
+	cr_expect_eq(totals->discarded_blocks, 1);
+	cr_expect_eq(totals->all.live_blocks, 1);
+}
+
+Test(aggregate, what_was_freed_before_a_fork_is_no_copy)
+{
+	start();
+	alloc(1, 0, 0x10, 10, 1);
+	fork_at(2, 0, 1, false);
+	release(3, 0, 0x10);
+	fork_at(4, 0, 2, false);
+	release(5, 2, 0x10);
+	release(6, 1, 0x10);
+	replay();
+	cr_expect_eq(totals->inherited_frees, 1);
+	cr_expect_eq(totals->unmatched_frees, 1);
+}
+
+Test(aggregate, clone_vm_child_is_the_same_space_until_it_executes)
+{
+	start();
+	alloc(1, 0, 0x10, 10, 1);
+	fork_at(2, 0, 1, true);
+	release(3, 1, 0x10);		/* really freed */
+	alloc(4, 1, 0x20, 20, 2);
+	exec_at(5, 1);			/* the parent still has 0x20 */
+	alloc(6, 1, 0x20, 5, 3);
+	release(7, 0, 0x20);
+	exit_at(8, 1);
+	replay();
+	expect("all", &totals->all, 3, 35, 2, 1, 5, 2, 25);
+	cr_expect_eq(totals->inherited_frees, 0);
+	cr_expect_eq(totals->unmatched_frees, 0);
+	cr_expect_eq(totals->discarded_blocks, 0);
+	expect("child", mt_profile_process(profile, 1), 2, 25, 1, 1, 5, 2, 25);
+}
+
+Test(aggregate, an_address_that_is_still_live_was_freed_unseen)
+{
+	start();
+	alloc(1, 0, 0x10, 10, 1);
+	alloc(2, 0, 0x10, 30, 2);
+	replay();
+	expect("all", &totals->all, 2, 40, 0, 1, 30, 1, 30);
+	cr_expect_eq(totals->conflicts, 1);
+}
+
+Test(aggregate, unknown_threads_and_senseless_events)
+{
+	start();
+	alloc(1, 99, 0x10, 10, 1);
+	release(2, 99, 0x10);
+	release(3, 0, 0);
+	alloc(4, 0, 0, 5, 1);
+	events[n_events++] = (struct mt_event){ .type = 77, .time = 5 };
+	events[n_events++] = (struct mt_event){ .type = 0, .time = 6 };
+	replay();
+	expect("all", &totals->all, 1, 10, 1, 0, 0, 1, 10);
+	cr_expect_eq(totals->bad_events, 4);
+	cr_expect_eq(totals->events, 6);
+}
+
+Test(aggregate, events_after_an_exit_change_no_sum_but_the_leaks)
+{
+	start();
+	alloc(1, 0, 0x10, 10, 1);
+	exit_at(2, 0);
+	alloc(3, 0, 0x20, 5, 1);
+	release(4, 0, 0x10);
+	replay();
+	expect("all", &totals->all, 2, 15, 1, 2, 15, 1, 10);
+	cr_expect_eq(totals->unmatched_frees, 1);
+}
+
+Test(aggregate, stack_ids_are_what_the_file_says)
+{
+	start();
+	alloc(1, 0, 0x10, 1, UINT32_MAX);
+	alloc(2, 0, 0x20, 2, 0);
+	alloc(3, 0, 0x30, 4, UINT32_MAX);
+	replay();
+	cr_expect_eq(mt_profile_stacks(profile), 2);
+	expect("max", mt_profile_stack(profile, UINT32_MAX), 2, 5, 0, 2, 5, 2, 5);
+	expect("none", mt_profile_stack(profile, 0), 1, 2, 0, 1, 2, 1, 2);
+}
+
+/* Random runs of three processes against lists that are searched from end to end. */
+struct model_block {
+	uint64_t addr, size;
+	uint32_t space, stack;
+	bool copy;
+};
+
+Test(aggregate, random_runs_agree_with_lists)
+{
+	enum { STEPS = 1500, STACKS = 5, SPACES = 3 };
+	static struct model_block blocks[3 * STEPS], at_peak[3 * STEPS];
+	static struct mt_totals stacks[STACKS];
+	uint64_t bytes, sum, inherited, unmatched, allocations;
+	size_t n, n_peak, i, j;
+	uint32_t seed = 99, round, t, stack, space, spaces;
+
+	for (round = 0; round < 40; round++) {
+		n_lc = n_events = n = n_peak = 0;
+		bytes = inherited = unmatched = allocations = 0;
+		memset(stacks, 0, sizeof(stacks));
+		spaces = 1;
+		start();
+		for (t = 1; t <= STEPS; t++) {
+			uint64_t addr, size;
+
+			if (t == 400 || t == 800) {
+				/* Every space's first one is process 0's: fork it again. */
+				fork_at(t, 0, spaces, false);
+				for (i = 0, j = n; i < j; i++)
+					if (blocks[i].space == 0) {
+						blocks[n] = blocks[i];
+						blocks[n].copy = true;
+						blocks[n++].space = spaces;
+					}
+				spaces++;
+				continue;
+			}
+			seed = seed * 1664525 + 1013904223;
+			space = (seed >> 28) % spaces;
+			addr = 16 + 16 * ((seed >> 8) % 150);
+			stack = (seed >> 16) % STACKS;
+			size = (seed >> 4) % 1000;
+			for (i = 0; i < n; i++)
+				if (blocks[i].space == space && blocks[i].addr == addr)
+					break;
+			if (i < n) {
+				release(t, space, addr);
+				if (blocks[i].copy)
+					inherited++;
+				else {
+					stacks[blocks[i].stack].frees++;
+					bytes -= blocks[i].size;
+				}
+				blocks[i] = blocks[--n];
+			} else if (seed >> 30 == 0) {
+				release(t, space, addr);
+				unmatched++;
+			} else {
+				alloc(t, space, addr, size, stack);
+				blocks[n++] = (struct model_block){ addr, size, space, stack, false };
+				stacks[stack].allocations++;
+				stacks[stack].allocated_bytes += size;
+				allocations++;
+				bytes += size;
+				sum = 0;
+				for (j = 0; j < n_peak; j++)
+					sum += at_peak[j].copy ? 0 : at_peak[j].size;
+				if (bytes > sum) {
+					memcpy(at_peak, blocks, n * sizeof(*blocks));
+					n_peak = n;
+				}
+			}
+		}
+		for (j = 0; j < n_peak; j++)
+			if (!at_peak[j].copy) {
+				stacks[at_peak[j].stack].peak_bytes += at_peak[j].size;
+				stacks[at_peak[j].stack].peak_blocks++;
+			}
+		for (j = 0; j < n; j++)
+			if (!blocks[j].copy) {
+				stacks[blocks[j].stack].live_bytes += blocks[j].size;
+				stacks[blocks[j].stack].live_blocks++;
+			}
+		replay();
+		cr_assert_eq(totals->all.live_bytes, bytes);
+		cr_assert_eq(totals->all.allocations, allocations);
+		cr_assert_eq(totals->conflicts, 0);
+		/* An address used twice around a fork may pass for a copy, never the other way. */
+		cr_assert_geq(totals->inherited_frees, inherited);
+		cr_assert_eq(totals->inherited_frees + totals->unmatched_frees,
+			     inherited + unmatched);
+		for (stack = 0; stack < STACKS; stack++)
+			expect("model", mt_profile_stack(profile, stack), stacks[stack].allocations,
+			       stacks[stack].allocated_bytes, stacks[stack].frees,
+			       stacks[stack].live_blocks, stacks[stack].live_bytes,
+			       stacks[stack].peak_blocks, stacks[stack].peak_bytes);
+	}
+}
+
+Test(blocks_table, survives_a_million_random_changes)
+{
+	enum { ADDRS = 5000 };
+	static bool live[ADDRS];
+	struct mt_blocks_table table;
+	struct mt_live_block *block, entry = { 0 };
+	uint32_t seed = 7, i, addr;
+	size_t n = 0;
+
+	mt_blocks_init(&table);
+	cr_expect_null(mt_blocks_find(&table, 16));
+	for (i = 0; i < 1000000; i++) {
+		seed = seed * 1664525 + 1013904223;
+		addr = (seed >> 8) % ADDRS;
+		block = mt_blocks_find(&table, 16 + 16 * addr);
+		cr_assert_eq(block != NULL, live[addr]);
+		if (block) {
+			cr_assert_eq(block->size, addr);
+			mt_blocks_remove(&table, block);
+			n--;
+		} else {
+			entry.addr = 16 + 16 * addr;
+			entry.size = addr;
+			cr_assert_eq(mt_blocks_add(&table, &entry), 0);
+			n++;
+		}
+		live[addr] = !live[addr];
+		cr_assert_eq(table.n, n);
+	}
+	cr_expect_leq(table.cap, 4u * ADDRS);
+	mt_blocks_release(&table);
+}
