@@ -236,7 +236,8 @@ Test(timeline, random_streams_agree_with_a_stable_sort)
 		cr_assert_eq(n_out, N);
 		cr_expect_eq(late, 0);
 		qsort(events, N, sizeof(*events), by_time_then_file);
-		cr_expect_arr_eq(out, events, N * sizeof(*events));
+		for (i = 0; i < N; i++)
+			cr_assert(out[i].addr == events[i].addr && out[i].time == events[i].time);
 	}
 	free(events);
 }
