@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bpf/kernel_types.h - the kernel types used, reduced to the fields used. CO-RE
+ * relocates every access, so order and offsets here mean nothing.
+ */
+#ifndef MT_KERNEL_TYPES_H
+#define MT_KERNEL_TYPES_H
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct super_block {
+	unsigned int s_dev;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	struct file *vm_file;
+};
+
+/* kernel/events/uprobes.c */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct mm_struct {
+	unsigned long start_code;
+	unsigned long end_code;
+	unsigned long start_stack;
+	struct uprobes_state uprobes_state;
+};
+
+/* include/linux/uprobes.h */
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
+struct signal_struct {
+	atomic_t live;
+	int group_exit_code;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	int exit_code;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
+	struct uprobe_task *utask;
+	char comm[16];
+};
+
+struct linux_binprm {
+	struct file *file;
+	const char *filename;
+};
+
+/* struct pt_regs as the kernel's BTF names its fields (user headers name them otherwise). */
+struct pt_regs___x86 {
+	unsigned long di;
+	unsigned long si;
+	unsigned long dx;
+	unsigned long r10;
+	unsigned long orig_ax;
+	unsigned long ip;
+};
+
+struct pt_regs___arm64 {
+	unsigned long regs[31];
+	unsigned long pc;
+	unsigned long orig_x0;
+	int syscallno;
+};
+
+#pragma clang attribute pop
+
+#endif

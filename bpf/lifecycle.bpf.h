@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* bpf/lifecycle.bpf.h - fork, exec, exit and names of the tracked tree. */
+#ifndef MT_LIFECYCLE_BPF_H
+#define MT_LIFECYCLE_BPF_H
+
+#include "bpf/code.bpf.h"
+
+static __always_inline void submit_fork(struct task_struct *parent, struct task_struct *child,
+					__u32 kind)
+{
+	struct mt_ring_fork *rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
+
+	if (!rec) {
+		count_loss(MT_LOSS_LIFECYCLE_RING);
+		return;
+	}
+	fill_hdr(&rec->hdr, kind, 0, bpf_ktime_get_ns());
+	rec->child_pid = child->tgid;
+	rec->child_tid = child->pid;
+	rec->shares_memory = child->mm == parent->mm;
+	rec->pad = 0;
+	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), child->comm);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+/* Runs in the creator, before the child does. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct mt_task_state *state = current_state();
+
+	if (!state)
+		return 0;
+	if (!bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)) {
+		count_loss(MT_LOSS_THREAD_STATE);
+		return 0;
+	}
+	if (child->tgid == parent->tgid) {
+		submit_fork(parent, child, MT_RING_THREAD);
+		return 0;
+	}
+	code_inherit(parent->tgid, child->tgid);
+	__sync_fetch_and_add(&tracked_processes, 1);
+	submit_fork(parent, child, MT_RING_FORK);
+	return 0;
+}
+
+static __always_inline void submit_exec(struct task_struct *task, __u32 old_tid,
+					struct linux_binprm *bprm)
+{
+	struct mt_ring_exec *rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
+
+	if (!rec) {
+		count_loss(MT_LOSS_LIFECYCLE_RING);
+		return;
+	}
+	fill_hdr(&rec->hdr, MT_RING_EXEC, 0, bpf_ktime_get_ns());
+	rec->old_tid = old_tid;
+	rec->pad = 0;
+	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), task->comm);
+	rec->path[0] = 0;
+	bpf_probe_read_kernel_str(rec->path, sizeof(rec->path), bprm->filename);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void submit_exit(__u32 kind, __u32 status)
+{
+	struct mt_ring_exit *rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
+
+	if (!rec) {
+		count_loss(MT_LOSS_LIFECYCLE_RING);
+		return;
+	}
+	fill_hdr(&rec->hdr, kind, 0, bpf_ktime_get_ns());
+	rec->status = status;
+	rec->pad = 0;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct mt_task_state *state = current_state();
+	__u32 pid = task->tgid, status;
+
+	if (!state)
+		return 0;
+	submit_exit(MT_RING_THREAD_EXIT, task->exit_code);
+	if (task->signal->live.counter != 0)
+		return 0;
+	status = task->signal->group_exit_code;
+	submit_exit(MT_RING_EXIT, status ? status : task->exit_code);
+	bpf_map_delete_elem(&codes, &pid);
+	__sync_fetch_and_add(&tracked_processes, -1);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	struct mt_ring_name *rec;
+
+	if (!bpf_task_storage_get(&tasks, task, 0, 0))
+		return 0;
+	rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
+	if (!rec) {
+		count_loss(MT_LOSS_LIFECYCLE_RING);
+		return 0;
+	}
+	fill_hdr(&rec->hdr, MT_RING_NAME, 0, bpf_ktime_get_ns());
+	rec->hdr.pid = task->tgid;
+	rec->hdr.tid = task->pid;
+	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), comm);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* bpf/maps.bpf.h - maps, knobs and counters all programs share. */
+#ifndef MT_MAPS_BPF_H
+#define MT_MAPS_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/kernel_types.h"
+#include "bpf/mt_ring.h"
+
+/* Set before load. */
+const volatile __u32 stack_size;
+
+/* Read by mt-record while running. */
+struct mt_loss_counter losses[MT_LOSS_KINDS];
+__u64 next_generation = 1;
+__u32 next_stack;
+__s32 tracked_processes;
+
+/* Ring sizes are set before load. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 25);
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 25);
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} requests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct mt_task_state);
+} tasks SEC(".maps");
+
+/* By thread group id. A process that finds no place is scanned as "unknown". */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2048);
+	__type(key, __u32);
+	__type(value, struct mt_process_code);
+} codes SEC(".maps");
+
+/* One zeroed value to start a process from: too big for the BPF stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct mt_process_code);
+} empty_code SEC(".maps");
+
+/* Inodes whose allocators, if any, are probed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct mt_inode_key);
+	__type(value, __u8);
+} known_inodes SEC(".maps");
+
+/* Stack identity -> stack id. Eviction only costs a second definition. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1 << 18);
+	__type(key, __u64);
+	__type(value, __u32);
+} seen_stacks SEC(".maps");
+
+static __always_inline void count_loss(__u32 kind)
+{
+	struct mt_loss_counter *loss;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (kind >= MT_LOSS_KINDS)
+		return;
+	loss = &losses[kind];
+	if (__sync_fetch_and_add(&loss->count, 1) == 0)
+		loss->first = now;
+	loss->last = now;
+}
+
+/* State of the current thread, NULL if it is not tracked. */
+static __always_inline struct mt_task_state *current_state(void)
+{
+	return bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+}
+
+static __always_inline void fill_hdr(struct mt_ring_hdr *hdr, __u32 kind, __u32 stack, __u64 time)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	hdr->kind = kind;
+	hdr->pid = id >> 32;
+	hdr->tid = (__u32)id;
+	hdr->stack = stack;
+	hdr->time = time;
+}
+
+#endif

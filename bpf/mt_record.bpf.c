@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * bpf/mt_record.bpf.c - the programs of mt-record, by concern: allocator probes with their stacks
+ * (probes, stack), processes (lifecycle), executable memory (watch, code).
+ */
+#include "bpf/lifecycle.bpf.h"
+#include "bpf/probes.bpf.h"
+#include "bpf/watch.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

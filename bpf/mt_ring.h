@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bpf/mt_ring.h - what the BPF programs and mt-record exchange: ring records,
+ * map values, limits. Not the file format. Fixed-width types only; times are
+ * CLOCK_MONOTONIC nanoseconds; pid is the thread group id.
+ */
+#ifndef MT_RING_H
+#define MT_RING_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define MT_RING_REGS_MAX 33
+#define MT_RING_FP_MAX 127
+#define MT_RING_STACK_MAX 65528
+#define MT_RING_COMM 16
+#define MT_RING_PATH 256
+
+/* Executable memory of a process: this many chunks of 64 pages, hashed by address. */
+#define MT_CODE_CHUNKS 512
+#define MT_CODE_CHUNK_SHIFT 18
+#define MT_CODE_TAG_SHIFT 27
+
+enum mt_ring_kind {
+	MT_RING_MALLOC = 1,	/* allocator kinds have the numbers of enum mt_event_type */
+	MT_RING_CALLOC = 2,
+	MT_RING_REALLOC = 3,
+	MT_RING_ALIGNED = 4,
+	MT_RING_FREE = 5,
+	MT_RING_FORK = 16,
+	MT_RING_THREAD = 17,
+	MT_RING_EXEC = 18,
+	MT_RING_THREAD_EXIT = 19,
+	MT_RING_EXIT = 20,
+	MT_RING_NAME = 21,
+	MT_RING_UNMAP = 22,
+};
+
+struct mt_ring_hdr {
+	__u32 kind;
+	__u32 pid;
+	__u32 tid;
+	__u32 stack;		/* stack id, 0 = none */
+	__u64 time;
+};
+
+struct mt_ring_free {
+	struct mt_ring_hdr hdr;
+	__u64 addr;
+};
+
+struct mt_ring_alloc {
+	struct mt_ring_hdr hdr;
+	__u64 addr;
+	__u64 size;
+};
+
+struct mt_ring_aligned {
+	struct mt_ring_alloc alloc;
+	__u64 align;
+};
+
+struct mt_ring_realloc {
+	struct mt_ring_alloc alloc;
+	__u64 old_addr;
+	__u64 begin;
+};
+
+/* A process or thread; hdr.pid and hdr.tid are its creator's. */
+struct mt_ring_fork {
+	struct mt_ring_hdr hdr;
+	__u32 child_pid;
+	__u32 child_tid;
+	__u32 shares_memory;
+	__u32 pad;
+	char comm[MT_RING_COMM];
+};
+
+struct mt_ring_exec {
+	struct mt_ring_hdr hdr;
+	__u32 old_tid;		/* differs from hdr.tid if a thread other than the leader called exec */
+	__u32 pad;
+	char comm[MT_RING_COMM];
+	char path[MT_RING_PATH];
+};
+
+/* A thread (kind THREAD_EXIT) or, with its last thread, a process (kind EXIT). */
+struct mt_ring_exit {
+	struct mt_ring_hdr hdr;
+	__u32 status;		/* as wait(2) reports it */
+	__u32 pad;
+};
+
+struct mt_ring_name {
+	struct mt_ring_hdr hdr;
+	char comm[MT_RING_COMM];
+};
+
+struct mt_ring_unmap {
+	struct mt_ring_hdr hdr;
+	__u64 start;
+	__u64 end;
+};
+
+/* Stack ring: a definition, followed by n_bytes of stack. */
+struct mt_ring_stack {
+	__u32 id;
+	__u32 pid;
+	__u32 tid;
+	__u32 flags;		/* enum mt_stack_flags */
+	__u64 time;
+	__u64 identity;
+	__u64 above;
+	__u32 n_bytes;
+	__u32 n_fp;
+	__u64 regs[MT_RING_REGS_MAX];
+	__u64 fp[MT_RING_FP_MAX];
+};
+
+/* Request ring: executable memory of a file nobody has attached to; its process is being stopped. */
+struct mt_ring_request {
+	__u32 pid;
+	__u32 tid;
+	__u32 dev;		/* as the kernel encodes it: major << 20 | minor */
+	__u32 exec;		/* 1: at exec, 0: at mmap or mprotect */
+	__u64 ino;
+	__u64 addr;		/* an address inside the mapping */
+	__u64 time;
+};
+
+struct mt_inode_key {
+	__u64 ino;
+	__u32 dev;
+	__u32 pad;
+};
+
+/* Attach cookie: the function's kind, and which argument (1 to 6, 0 = none) is what. */
+#define MT_COOKIE(kind, size, count, ptr, align, out)                                      \
+	((__u64)(kind) | (__u64)(size) << 8 | (__u64)(count) << 12 | (__u64)(ptr) << 16 |  \
+	 (__u64)(align) << 20 | (__u64)(out) << 24)
+#define MT_COOKIE_KIND(c) ((c) & 0xff)
+#define MT_COOKIE_SIZE(c) ((c) >> 8 & 0xf)
+#define MT_COOKIE_COUNT(c) ((c) >> 12 & 0xf)
+#define MT_COOKIE_PTR(c) ((c) >> 16 & 0xf)
+#define MT_COOKIE_ALIGN(c) ((c) >> 20 & 0xf)
+#define MT_COOKIE_OUT(c) ((c) >> 24 & 0xf)
+
+/* A tracked thread; that it stands in task storage is what "tracked" means. */
+struct mt_task_state {
+	__u64 sp;		/* at the outermost allocator call; valid while cookie != 0 */
+	__u64 cookie;		/* of that call; 0 = not in an allocator */
+	__u64 size;
+	__u64 old_addr;
+	__u64 align;
+	__u64 out;
+	__u64 begin;
+	__u64 stack_lo;		/* the memory area the stack was last seen in ... */
+	__u64 stack_end;	/* ... and where the stack in it ends */
+	__u64 trampoline;	/* uprobes trampoline of the address space, 0 = not known yet */
+	__u32 stack;
+	__u32 pad;
+};
+
+struct mt_code_chunk {
+	__u64 tag;		/* (address >> MT_CODE_TAG_SHIFT) + 1, or MT_CODE_ANY; 0 = empty */
+	__u64 pages;		/* a bit per 4 KiB page */
+};
+#define MT_CODE_ANY (~0ULL)
+
+/* A tracked process's executable memory, to tell code addresses on its stacks. */
+struct mt_process_code {
+	__u64 generation;	/* new when executable memory goes or is replaced */
+	__u32 shared;		/* another process has this generation too */
+	__u32 unknown;		/* the memory is not known: any word may be a code address */
+	__u64 lowest;		/* all of it lies in [lowest, highest) */
+	__u64 highest;
+	struct mt_code_chunk chunks[MT_CODE_CHUNKS];
+};
+
+enum mt_loss_kind {
+	MT_LOSS_EVENT_RING,	/* allocation and free records; ring full */
+	MT_LOSS_LIFECYCLE_RING,	/* process and thread records; ring full */
+	MT_LOSS_STACK_RING,	/* stack definitions; ring full: the event has no stack */
+	MT_LOSS_STACK_SCRATCH,	/* no free capture buffer: the event has no stack */
+	MT_LOSS_STACK_READ,	/* not a byte of the stack could be read */
+	MT_LOSS_REQUEST_RING,	/* attach requests */
+	MT_LOSS_THREAD_STATE,	/* a new thread or process could not be tracked */
+	MT_LOSS_OUT_POINTER,	/* posix_memalign's result could not be read */
+	MT_LOSS_KINDS
+};
+
+struct mt_loss_counter {
+	__u64 count;
+	__u64 first;
+	__u64 last;
+};
+
+_Static_assert(sizeof(struct mt_ring_hdr) == 24, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_free) == 32, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_alloc) == 40, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_realloc) == 56, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_fork) == 56, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_stack) == 48 + 33 * 8 + 127 * 8, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_request) == 40, "ring ABI");
+_Static_assert(sizeof(struct mt_inode_key) == 16, "ring ABI");
+
+#endif

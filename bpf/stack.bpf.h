@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bpf/stack.bpf.h - capture of one user stack: copy, repair, identity, definition.
+ *
+ * A capture borrows one of a few large buffers for as long as the program runs. A buffer per CPU
+ * would not do (a uprobe program can be preempted by another one); one per thread
+ * would cost 64 KiB for each.
+ */
+#ifndef MT_STACK_BPF_H
+#define MT_STACK_BPF_H
+
+#include "bpf/code.bpf.h"
+
+#define CAPTURES 64
+#define CAPTURE_TRIES 16
+#define RETURN_INSTANCES_MAX 64
+#define SCAN_WORDS 32
+
+#define FNV_BASIS 0xcbf29ce484222325ULL
+#define FNV_PRIME 0x100000001b3ULL
+
+/* enum mt_stack_flags */
+#define CUT_BUDGET 1
+#define CUT_FAULT 2
+
+struct capture {
+	__u32 busy;
+	__u32 pad;
+	struct mt_ring_stack def;
+	__u8 bytes[65536];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CAPTURES);
+	__type(key, __u32);
+	__type(value, struct capture);
+} captures SEC(".maps");
+
+struct stack_area {
+	__u64 start;
+	__u64 end;
+};
+
+struct scan {
+	struct capture *capture;
+	struct mt_process_code *code;	/* NULL: any user address may be code */
+	__u64 hash;
+	__u32 words;
+};
+
+static __always_inline __u64 fold(__u64 hash, __u64 word)
+{
+	return (hash ^ word) * FNV_PRIME;
+}
+
+static __always_inline struct capture *capture_get(void)
+{
+	__u32 start = bpf_get_smp_processor_id(), i, index;
+	struct capture *capture;
+
+	for (i = 0; i < CAPTURE_TRIES; i++) {
+		index = (start + i) % CAPTURES;
+		capture = bpf_map_lookup_elem(&captures, &index);
+		if (capture && __sync_val_compare_and_swap(&capture->busy, 0, 1) == 0)
+			return capture;
+	}
+	count_loss(MT_LOSS_STACK_SCRATCH);
+	return NULL;
+}
+
+static __always_inline void capture_put(struct capture *capture)
+{
+	__sync_lock_test_and_set(&capture->busy, 0);
+}
+
+static long area_of_vma(struct task_struct *task, struct vm_area_struct *vma,
+			struct stack_area *area)
+{
+	area->start = vma->vm_start;
+	area->end = vma->vm_end;
+	return 0;
+}
+
+/* Where the stack that holds sp ends; 0 if that cannot be told now. */
+static __always_inline __u64 stack_end(struct mt_task_state *state, struct task_struct *task,
+				       __u64 sp)
+{
+	struct stack_area area = {};
+	__u64 start_stack;
+
+	if (sp >= state->stack_lo && sp < state->stack_end)
+		return state->stack_end;
+
+	/* Fails while another thread changes mappings: then the copy just runs to the budget. */
+	bpf_find_vma(task, sp, area_of_vma, &area, 0);
+	if (!area.end)
+		return 0;
+	start_stack = task->mm->start_stack;
+	state->stack_lo = area.start;
+	state->stack_end = sp <= start_stack && start_stack < area.end ? start_stack + 8 : area.end;
+	return state->stack_end;
+}
+
+/*
+ * Copy [sp, sp + len) of user memory: bytes copied, a multiple of 8. Piecewise only if
+ * it does not go at once.
+ */
+static __always_inline __u32 copy_stack(struct capture *capture, __u64 sp, __u32 len)
+{
+	__u32 done = 0, piece, i;
+
+	if (len > MT_RING_STACK_MAX)
+		len = MT_RING_STACK_MAX;
+	if (bpf_probe_read_user(capture->bytes, len, (void *)sp) == 0)
+		return len;
+
+	for (i = 0; i < 17; i++) {
+		piece = 4096 - ((sp + done) & 4095);
+		if (done >= len || done > sizeof(capture->bytes) - 4096)
+			break;
+		if (piece > len - done)
+			piece = len - done;
+		if (piece > 4096 || bpf_probe_read_user(capture->bytes + done, piece, (void *)(sp + done)))
+			break;
+		done += piece;
+	}
+	return done & ~7U;
+}
+
+static __always_inline __u64 trampoline_of(struct task_struct *task)
+{
+	struct xol_area *area = task->mm->uprobes_state.xol_area;
+
+	return area ? area->vaddr : 0;
+}
+
+/* Put back return addresses that pending return probes have replaced. */
+static __always_inline void repair_returns(struct capture *capture, struct task_struct *task,
+					   __u64 sp, __u32 len)
+{
+	struct uprobe_task *utask = task->utask;
+	struct return_instance *instance;
+	__u64 trampoline, off;
+	__u32 i;
+
+	if (!utask)
+		return;
+	instance = utask->return_instances;
+	if (!instance)
+		return;
+	trampoline = trampoline_of(task);
+	for (i = 0; i < RETURN_INSTANCES_MAX && instance; i++) {
+		off = instance->stack - sp;
+		if (off < len && off < sizeof(capture->bytes) - 8 && !(off & 7)) {
+			__u64 *word = (__u64 *)(capture->bytes + off);
+
+			if (*word == trampoline)
+				*word = instance->orig_ret_vaddr;
+		}
+		instance = instance->next;
+	}
+}
+
+static long scan_words(__u32 i, struct scan *scan)
+{
+	struct mt_process_code *code = scan->code;
+	__u32 at = (i * SCAN_WORDS) & 8191, k;
+	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8), hash = scan->hash, v;
+	__u32 left = scan->words - at;
+
+	if (at >= scan->words)
+		return 1;
+	if (!code) {
+		for (k = 0; k < SCAN_WORDS && k < left; k++) {
+			v = words[k];
+			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
+				hash = fold(fold(hash, at + k), v);
+		}
+	} else {
+		for (k = 0; k < SCAN_WORDS && k < left; k++) {
+			v = words[k];
+			if (is_code(code, v))
+				hash = fold(fold(hash, at + k), v);
+		}
+	}
+	scan->hash = hash;
+	return 0;
+}
+
+/* Registers by DWARF number: x86-64 psABI figure 3.36, AAPCS64 table for aarch64. */
+static __always_inline void copy_regs(__u64 *to, struct pt_regs *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	to[0] = ctx->rax;
+	to[1] = ctx->rdx;
+	to[2] = ctx->rcx;
+	to[3] = ctx->rbx;
+	to[4] = ctx->rsi;
+	to[5] = ctx->rdi;
+	to[6] = ctx->rbp;
+	to[7] = ctx->rsp;
+	to[8] = ctx->r8;
+	to[9] = ctx->r9;
+	to[10] = ctx->r10;
+	to[11] = ctx->r11;
+	to[12] = ctx->r12;
+	to[13] = ctx->r13;
+	to[14] = ctx->r14;
+	to[15] = ctx->r15;
+	to[16] = ctx->rip;
+#elif defined(__TARGET_ARCH_arm64)
+	struct user_pt_regs *regs = (struct user_pt_regs *)ctx;
+	__u32 i;
+
+	for (i = 0; i < 31; i++)
+		to[i] = regs->regs[i];
+	to[31] = regs->sp;
+	to[32] = regs->pc;
+#endif
+}
+
+static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *capture, __u64 hash,
+					  __u32 len)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 stack = __sync_fetch_and_add(&next_stack, 1) + 1, *seen;
+	long n;
+
+	if (bpf_map_update_elem(&seen_stacks, &hash, &stack, BPF_NOEXIST) == -EEXIST) {
+		seen = bpf_map_lookup_elem(&seen_stacks, &hash);
+		if (seen)
+			return *seen;
+	}
+	capture->def.id = stack;
+	capture->def.pid = id >> 32;
+	capture->def.tid = (__u32)id;
+	capture->def.time = bpf_ktime_get_ns();
+	capture->def.identity = hash;
+	capture->def.n_bytes = len;
+	copy_regs(capture->def.regs, ctx);
+	n = bpf_get_stack(ctx, capture->def.fp, sizeof(capture->def.fp), BPF_F_USER_STACK);
+	capture->def.n_fp = n > 0 ? (__u32)n / 8 : 0;
+	if (len > MT_RING_STACK_MAX)
+		len = MT_RING_STACK_MAX;
+	if (bpf_ringbuf_output(&stacks, &capture->def, sizeof(capture->def) + len,
+			       BPF_RB_NO_WAKEUP)) {
+		/* Let the next one try. */
+		bpf_map_delete_elem(&seen_stacks, &hash);
+		count_loss(MT_LOSS_STACK_RING);
+		return 0;
+	}
+	return stack;
+}
+
+static __always_inline __u64 stack_identity(struct pt_regs *ctx, struct capture *capture, __u64 sp,
+					    __u32 len)
+{
+	struct scan scan = { .capture = capture, .words = len / 8 };
+	struct mt_process_code *code = process_code(bpf_get_current_pid_tgid() >> 32);
+	__u64 fp = PT_REGS_FP(ctx) - sp;
+
+	scan.code = code && !code->unknown ? code : NULL;
+	scan.hash = fold(FNV_BASIS, code ? code->generation : 0);
+	scan.hash = fold(scan.hash, PT_REGS_IP(ctx));
+	/* A caller that keeps its frame base in a register unwinds by it. */
+	if (fp < len)
+		scan.hash = fold(scan.hash, fp);
+	bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, scan_words, &scan, 0);
+	if (capture->def.flags)
+		scan.hash = fold(scan.hash, capture->def.above);
+	return scan.hash;
+}
+
+/* Stack id of the calling thread's stack, defined on first sight; 0 if that was not possible. */
+static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_state *state,
+					   __u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct capture *capture = capture_get();
+	__u32 want = stack_size, len, stack = 0, *seen;
+	__u64 end, hash;
+
+	if (!capture)
+		return 0;
+	end = stack_end(state, task, sp);
+	capture->def.flags = 0;
+	capture->def.above = 0;
+	if (end && end - sp <= want) {
+		want = end - sp;
+	} else {
+		capture->def.flags = CUT_BUDGET;
+		capture->def.above = end ? end - sp - want : 0;
+	}
+	want &= ~7U;
+	len = copy_stack(capture, sp, want);
+	if (len < want) {
+		/* With the end unknown, running into unmapped memory is how a short stack ends. */
+		capture->def.flags = CUT_FAULT;
+		capture->def.above = 0;
+	}
+	if (!len) {
+		count_loss(MT_LOSS_STACK_READ);
+		goto out;
+	}
+	repair_returns(capture, task, sp, len);
+	hash = stack_identity(ctx, capture, sp, len);
+	seen = bpf_map_lookup_elem(&seen_stacks, &hash);
+	stack = seen ? *seen : define_stack(ctx, capture, hash, len);
+out:
+	capture_put(capture);
+	return stack;
+}
+
+#endif
