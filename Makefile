@@ -41,7 +41,7 @@ pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
 ALL_CFLAGS = -std=gnu11 -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wformat=2 -pthread \
 	$(if $(WERROR),-Werror) $(CFLAGS) \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-BPF_CFLAGS = -g -O2 -Wall -Wextra -Wno-unused-parameter -Werror -target bpf \
+BPF_CFLAGS = -g -O2 -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Werror -target bpf \
 	-D__TARGET_ARCH_$(BPF_ARCH) -I. $(if $(MULTIARCH),-idirafter /usr/include/$(MULTIARCH))
 INC_common := -I.
 INC_record := -I. -I$(O)/skel

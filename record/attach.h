@@ -1,0 +1,41 @@
+/*
+ * record/attach.h - uprobe links of the allocator programs to files.
+ *
+ * Links are by inode: they act on every process that maps the file, now or later, and the programs
+ * decide who is tracked. Return probes are in place before entry probes, since a return without an
+ * entry is ignored but an entry without a return would look like a call that never ends.
+ */
+#ifndef MT_ATTACH_H
+#define MT_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct mt_attacher;
+struct mt_probe;
+
+enum mt_attach_mode {
+	MT_ATTACH_MULTI,	/* uprobe_multi links, Linux 6.6 and later */
+	MT_ATTACH_PERF,		/* one perf event per probe */
+};
+
+struct mt_probe_programs {
+	int alloc_fd;	/* entry of functions that allocate */
+	int return_fd;	/* their return */
+	int free_fd;	/* entry of functions that free */
+};
+
+/* The best mode this kernel has. Loads a throw-away program to find out. */
+enum mt_attach_mode mt_attach_detect(void);
+const char *mt_attach_mode_name(enum mt_attach_mode mode);
+
+int mt_attacher_new(const struct mt_probe_programs *programs, enum mt_attach_mode mode,
+		    struct mt_attacher **ret_attacher);
+/* Detaches everything. */
+void mt_attacher_free(struct mt_attacher *attacher);
+
+/* Attach the probes to the file open at fd: all of them, or none and -errno. */
+int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_probe *probes,
+		       size_t n);
+
+#endif

@@ -1,0 +1,184 @@
+#include "record/attach_worker.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "record/allocators.h"
+#include "record/attach.h"
+#include "record/proc_maps.h"
+#include "record/programs.h"
+#include "record/ring.h"
+#include "record/stopped.h"
+
+#define STOP_DEADLINE_NS 1000000000ull
+#define SEEN_MAX 65536	/* as many as the kernel side's map holds */
+
+struct mt_attach_worker {
+	struct mt_programs *programs;
+	struct mt_attacher *attacher;
+	struct mt_ring *requests;
+	struct mt_stopped *stopped;
+	mt_attach_notify_fn notify;
+	void *arg;
+	struct mt_attach_report report;
+	struct mt_inode_key *seen;
+	uint32_t n_seen;
+};
+
+int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
+			 mt_attach_notify_fn notify, void *arg,
+			 struct mt_attach_worker **ret_worker)
+{
+	struct mt_attach_worker *worker = calloc(1, sizeof(*worker));
+	int err;
+
+	if (!worker)
+		return -ENOMEM;
+	worker->programs = programs;
+	worker->attacher = attacher;
+	worker->notify = notify;
+	worker->arg = arg;
+	err = mt_ring_open(mt_programs_requests_fd(programs), &worker->requests);
+	if (!err)
+		err = mt_stopped_new(&worker->stopped);
+	if (!err) {
+		worker->seen = calloc(SEEN_MAX, sizeof(*worker->seen));
+		if (!worker->seen)
+			err = -ENOMEM;
+	}
+	if (err) {
+		mt_attach_worker_free(worker);
+		return err;
+	}
+	*ret_worker = worker;
+	return 0;
+}
+
+void mt_attach_worker_free(struct mt_attach_worker *worker)
+{
+	if (!worker)
+		return;
+	mt_stopped_free(worker->stopped);
+	mt_ring_free(worker->requests);
+	free(worker->seen);
+	free(worker);
+}
+
+int mt_attach_worker_fd(const struct mt_attach_worker *worker)
+{
+	return mt_programs_requests_fd(worker->programs);
+}
+
+static bool already_seen(const struct mt_attach_worker *worker, uint32_t dev, uint64_t ino)
+{
+	uint32_t i;
+
+	for (i = 0; i < worker->n_seen; i++)
+		if (worker->seen[i].ino == ino && worker->seen[i].dev == dev)
+			return true;
+	return false;
+}
+
+static void remember_seen(struct mt_attach_worker *worker, uint32_t dev, uint64_t ino)
+{
+	if (worker->n_seen < SEEN_MAX)
+		worker->seen[worker->n_seen++] = (struct mt_inode_key){ .ino = ino, .dev = dev };
+	mt_programs_know_inode(worker->programs, dev, ino);
+}
+
+/* Attach to the file behind a mapping; -errno only if it has allocators that stay unprobed. */
+static int attach_file(struct mt_attach_worker *worker, int pid, const struct mt_proc_map *map,
+		       size_t *ret_probes)
+{
+	struct mt_probe probes[MT_PROBES_MAX];
+	size_t n = 0;
+	int fd, err;
+
+	fd = mt_proc_map_open(pid, map);
+	if (fd < 0)
+		return fd;
+	err = mt_allocators_find(fd, probes, &n);
+	if (err == -MT_E_NOT_ELF)
+		err = n = 0;
+	if (!err && n)
+		err = mt_attacher_attach(worker->attacher, fd, probes, n);
+	close(fd);
+	*ret_probes = n;
+	return err;
+}
+
+struct visit {
+	struct mt_attach_worker *worker;
+	const struct mt_ring_request *request;
+};
+
+static int visit_map(void *arg, const struct mt_proc_map *map)
+{
+	struct visit *visit = arg;
+	struct mt_attach_worker *worker = visit->worker;
+	const struct mt_ring_request *request = visit->request;
+	struct mt_attach_report *report = &worker->report;
+	uint32_t dev = map->dev_major << 20 | map->dev_minor;
+	uint64_t ino = map->ino;
+	size_t probes = 0;
+	int err;
+
+	if (!ino)
+		return 0;
+	/* On overlay filesystems /proc and the kernel's mapping name different devices. */
+	if (request->ino && request->addr >= map->start && request->addr < map->end) {
+		dev = request->dev;
+		ino = request->ino;
+	}
+	if (already_seen(worker, dev, ino))
+		return 0;
+	err = attach_file(worker, request->pid, map, &probes);
+	report->files++;
+	if (err) {
+		report->failed++;
+		if (!report->failure[0])
+			snprintf(report->failure, sizeof(report->failure), "%.180s: %s", map->path,
+				 mt_strerror(err));
+	} else if (probes) {
+		report->probed++;
+	}
+	remember_seen(worker, dev, ino);
+	if (worker->notify)
+		worker->notify(worker->arg, request->pid, map->path, probes, err);
+	return 0;
+}
+
+static void handle(struct mt_attach_worker *worker, const struct mt_ring_request *request)
+{
+	struct visit visit = { worker, request };
+	int err = mt_stopped_add(worker->stopped, request->pid, request->time, STOP_DEADLINE_NS);
+
+	if (err == -ESRCH)
+		return;
+	if (err != 1)
+		worker->report.stops++;
+	mt_proc_maps_each(request->pid, visit_map, &visit);
+}
+
+void mt_attach_worker_run(struct mt_attach_worker *worker)
+{
+	const void *data;
+	size_t len;
+	uint64_t longest;
+
+	while (mt_ring_next(worker->requests, &data, &len)) {
+		if (len >= sizeof(struct mt_ring_request))
+			handle(worker, data);
+		mt_ring_release(worker->requests);
+	}
+	longest = mt_stopped_resume_all(worker->stopped);
+	if (longest > worker->report.longest_stop)
+		worker->report.longest_stop = longest;
+}
+
+const struct mt_attach_report *mt_attach_worker_report(const struct mt_attach_worker *worker)
+{
+	return &worker->report;
+}

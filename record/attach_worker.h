@@ -1,0 +1,45 @@
+/*
+ * record/attach_worker.h - answers the watch: stop, look, attach, resume.
+ *
+ * A process that has mapped an unknown file is stopped by the kernel side. The worker waits until it
+ * stands still, finds the files, attaches probes to their allocators and lets it go on. Whatever
+ * goes wrong, a process that was stopped is resumed.
+ */
+#ifndef MT_ATTACH_WORKER_H
+#define MT_ATTACH_WORKER_H
+
+#include <stdint.h>
+
+struct mt_attach_worker;
+struct mt_attacher;
+struct mt_programs;
+
+struct mt_attach_report {
+	uint32_t stops;		/* processes stopped, counted each time */
+	uint32_t files;		/* files looked at */
+	uint32_t probed;	/* files with allocators, probed */
+	uint32_t failed;	/* files with allocators that could not be probed */
+	uint64_t longest_stop;	/* ns */
+	char failure[256];	/* the first failure, "" if none */
+};
+
+/* Told of every file looked at: probes is 0 for one without allocators; err is 0 or negative. */
+typedef void (*mt_attach_notify_fn)(void *arg, int pid, const char *path, unsigned int probes,
+				    int err);
+
+/* programs and attacher are borrowed; notify may be NULL. */
+int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
+			 mt_attach_notify_fn notify, void *arg,
+			 struct mt_attach_worker **ret_worker);
+/* Resumes what is still stopped. */
+void mt_attach_worker_free(struct mt_attach_worker *worker);
+
+/* Readable when there is work. Borrowed. */
+int mt_attach_worker_fd(const struct mt_attach_worker *worker);
+
+/* Do all the work there is. */
+void mt_attach_worker_run(struct mt_attach_worker *worker);
+
+const struct mt_attach_report *mt_attach_worker_report(const struct mt_attach_worker *worker);
+
+#endif

@@ -1,0 +1,433 @@
+#include "record/decode.h"
+
+#include <errno.h>
+
+#include "bpf/mt_ring.h"
+#include "common/event.h"
+#include "record/id_table.h"
+#include "record/mapping_queue.h"
+#include "record/mmap_events.h"
+#include "record/writer.h"
+
+#define SAME_NUMBER(ring, event) _Static_assert((int)(ring) == (int)(event), #ring)
+SAME_NUMBER(MT_RING_MALLOC, MT_EV_MALLOC);
+SAME_NUMBER(MT_RING_CALLOC, MT_EV_CALLOC);
+SAME_NUMBER(MT_RING_REALLOC, MT_EV_REALLOC);
+SAME_NUMBER(MT_RING_ALIGNED, MT_EV_ALIGNED);
+SAME_NUMBER(MT_RING_FREE, MT_EV_FREE);
+_Static_assert(MT_RING_REGS_MAX == MT_REGS_MAX && MT_RING_FP_MAX == MT_FP_CHAIN_MAX &&
+	       MT_RING_STACK_MAX == MT_STACK_BYTES_MAX, "limits of both sides");
+
+#define EVENTS_MAX 65536
+#define ANY_TIME UINT64_MAX
+
+#if defined(__x86_64__)
+#define N_REGS 17
+#elif defined(__aarch64__)
+#define N_REGS 33
+#endif
+
+struct mt_decoder {
+	struct mt_writer *writer;
+	struct mt_id_table *processes;	/* owner: the parent's index */
+	struct mt_id_table *threads;	/* owner: the process's index */
+	struct mt_mapping_queue *mappings;
+	uint64_t malformed;
+	uint64_t orphan_mappings;
+	uint32_t n_events;
+	struct mt_event events[EVENTS_MAX];
+	struct mt_stack stack;
+};
+
+int mt_decoder_new(struct mt_writer *writer, struct mt_decoder **ret_decoder)
+{
+	struct mt_decoder *decoder = calloc(1, sizeof(*decoder));
+	int err;
+
+	if (!decoder)
+		return -ENOMEM;
+	decoder->writer = writer;
+	err = mt_id_table_new(&decoder->processes);
+	if (!err)
+		err = mt_id_table_new(&decoder->threads);
+	if (!err)
+		err = mt_mapping_queue_new(&decoder->mappings);
+	if (err) {
+		mt_decoder_free(decoder);
+		return err;
+	}
+	*ret_decoder = decoder;
+	return 0;
+}
+
+void mt_decoder_free(struct mt_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	mt_id_table_free(decoder->processes);
+	mt_id_table_free(decoder->threads);
+	mt_mapping_queue_free(decoder->mappings);
+	free(decoder);
+}
+
+int mt_decoder_write_events(struct mt_decoder *decoder)
+{
+	int err = mt_writer_events(decoder->writer, decoder->events, decoder->n_events);
+
+	decoder->n_events = 0;
+	return err;
+}
+
+static int write_lifecycle(struct mt_decoder *decoder, struct mt_lifecycle *row)
+{
+	if (!row->name)
+		row->name = "";
+	if (!row->path)
+		row->path = "";
+	return mt_writer_lifecycle(decoder->writer, row, 1);
+}
+
+static int define_thread(struct mt_decoder *decoder, uint32_t process, uint32_t tid, uint64_t time,
+			 const char *comm, uint32_t *ret_thread)
+{
+	struct mt_lifecycle row = {
+		.type = MT_LC_THREAD, .time = time, .process = process, .tid = tid, .name = comm,
+	};
+
+	row.thread = mt_id_table_add(decoder->threads, tid, time, process);
+	if (row.thread == MT_ID_NONE)
+		return -EOVERFLOW;
+	*ret_thread = row.thread;
+	return write_lifecycle(decoder, &row);
+}
+
+int mt_decoder_start_process(struct mt_decoder *decoder, uint32_t pid, uint64_t time,
+			     const char *comm)
+{
+	struct mt_lifecycle row = {
+		.type = MT_LC_START, .time = time, .pid = pid, .name = comm,
+	};
+	uint32_t thread;
+	int err;
+
+	row.process = mt_id_table_add(decoder->processes, pid, time, MT_ID_NONE);
+	if (row.process == MT_ID_NONE)
+		return -EOVERFLOW;
+	err = write_lifecycle(decoder, &row);
+	if (err)
+		return err;
+	return define_thread(decoder, row.process, pid, time, comm, &thread);
+}
+
+/* The process's index; one whose introduction was lost is introduced here. */
+static int process_of(struct mt_decoder *decoder, uint32_t pid, uint64_t time, uint32_t *ret_process)
+{
+	uint32_t process = mt_id_table_find(decoder->processes, pid, time);
+	int err;
+
+	if (process == MT_ID_NONE) {
+		err = mt_decoder_start_process(decoder, pid, time, "");
+		if (err)
+			return err;
+		process = mt_id_table_find(decoder->processes, pid, time);
+	}
+	*ret_process = process;
+	return 0;
+}
+
+static int thread_of(struct mt_decoder *decoder, uint32_t pid, uint32_t tid, uint64_t time,
+		     uint32_t *ret_thread)
+{
+	uint32_t process, thread;
+	int err;
+
+	err = process_of(decoder, pid, time, &process);
+	if (err)
+		return err;
+	thread = mt_id_table_find(decoder->threads, tid, time);
+	if (thread == MT_ID_NONE || mt_id_table_owner(decoder->threads, thread) != process)
+		return define_thread(decoder, process, tid, time, "", ret_thread);
+	*ret_thread = thread;
+	return 0;
+}
+
+static int decode_call(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr, size_t len)
+{
+	const struct mt_ring_free *free_rec = (const void *)hdr;
+	const struct mt_ring_alloc *alloc = (const void *)hdr;
+	struct mt_event *event = &decoder->events[decoder->n_events];
+	int err;
+
+	if (decoder->n_events == EVENTS_MAX)
+		return -ENOBUFS;
+	memset(event, 0, sizeof(*event));
+	err = thread_of(decoder, hdr->pid, hdr->tid, hdr->time, &event->thread);
+	if (err)
+		return err;
+	event->type = hdr->kind;
+	event->time = hdr->time;
+	event->begin = hdr->time;
+	event->stack = hdr->stack;
+	event->addr = free_rec->addr;
+	if (hdr->kind != MT_RING_FREE) {
+		if (len < sizeof(*alloc))
+			goto malformed;
+		event->size = alloc->size;
+	}
+	if (hdr->kind == MT_RING_ALIGNED) {
+		if (len < sizeof(struct mt_ring_aligned))
+			goto malformed;
+		event->align = ((const struct mt_ring_aligned *)alloc)->align;
+	}
+	if (hdr->kind == MT_RING_REALLOC) {
+		if (len < sizeof(struct mt_ring_realloc))
+			goto malformed;
+		event->old_addr = ((const struct mt_ring_realloc *)alloc)->old_addr;
+		event->begin = ((const struct mt_ring_realloc *)alloc)->begin;
+	}
+	decoder->n_events++;
+	return 0;
+
+malformed:
+	decoder->malformed++;
+	return 0;
+}
+
+static int decode_fork(struct mt_decoder *decoder, const struct mt_ring_fork *rec)
+{
+	struct mt_lifecycle row = {
+		.type = MT_LC_FORK, .time = rec->hdr.time, .pid = rec->child_pid,
+		.shares_memory = rec->shares_memory, .name = rec->comm,
+	};
+	uint32_t thread;
+	int err;
+
+	if (rec->hdr.kind == MT_RING_THREAD) {
+		err = process_of(decoder, rec->hdr.pid, rec->hdr.time, &row.process);
+		if (err)
+			return err;
+		return define_thread(decoder, row.process, rec->child_tid, rec->hdr.time, rec->comm,
+				     &thread);
+	}
+	err = process_of(decoder, rec->hdr.pid, rec->hdr.time, &row.parent);
+	if (err)
+		return err;
+	row.process = mt_id_table_add(decoder->processes, rec->child_pid, rec->hdr.time, row.parent);
+	if (row.process == MT_ID_NONE)
+		return -EOVERFLOW;
+	err = write_lifecycle(decoder, &row);
+	if (err)
+		return err;
+	return define_thread(decoder, row.process, rec->child_tid, rec->hdr.time, rec->comm,
+			     &thread);
+}
+
+static int decode_exec(struct mt_decoder *decoder, const struct mt_ring_exec *rec)
+{
+	struct mt_lifecycle row = {
+		.type = MT_LC_EXEC, .time = rec->hdr.time, .name = rec->comm, .path = rec->path,
+	};
+	int err = process_of(decoder, rec->hdr.pid, rec->hdr.time, &row.process);
+
+	if (err)
+		return err;
+	/* A thread that is not the leader takes the leader's id over. */
+	if (rec->old_tid != rec->hdr.tid) {
+		err = define_thread(decoder, row.process, rec->hdr.tid, rec->hdr.time, rec->comm,
+				    &row.thread);
+		if (err)
+			return err;
+	}
+	return write_lifecycle(decoder, &row);
+}
+
+static int decode_exit(struct mt_decoder *decoder, const struct mt_ring_exit *rec)
+{
+	struct mt_lifecycle row = { .time = rec->hdr.time, .status = rec->status };
+	int err;
+
+	if (rec->hdr.kind == MT_RING_EXIT) {
+		row.type = MT_LC_EXIT;
+		err = process_of(decoder, rec->hdr.pid, rec->hdr.time, &row.process);
+	} else {
+		row.type = MT_LC_THREAD_EXIT;
+		err = thread_of(decoder, rec->hdr.pid, rec->hdr.tid, rec->hdr.time, &row.thread);
+	}
+	return err ? err : write_lifecycle(decoder, &row);
+}
+
+static int decode_name(struct mt_decoder *decoder, const struct mt_ring_name *rec)
+{
+	struct mt_lifecycle row = {
+		.type = MT_LC_NAME, .time = rec->hdr.time, .name = rec->comm,
+	};
+	int err = thread_of(decoder, rec->hdr.pid, rec->hdr.tid, rec->hdr.time, &row.thread);
+
+	return err ? err : write_lifecycle(decoder, &row);
+}
+
+static int queue_mapping(struct mt_decoder *decoder, const struct mt_mapping *row)
+{
+	int err;
+
+	if (mt_mapping_queue_add(decoder->mappings, row))
+		return 0;
+	err = mt_decoder_flush(decoder);
+	if (err)
+		return err;
+	return mt_mapping_queue_add(decoder->mappings, row) ? 0 : -ENOBUFS;
+}
+
+static int decode_unmap(struct mt_decoder *decoder, const struct mt_ring_unmap *rec)
+{
+	struct mt_mapping row = {
+		.type = MT_MAP_UNMAP, .time = rec->hdr.time, .process = rec->hdr.pid,
+		.start = rec->start, .end = rec->end, .path = "",
+	};
+
+	return queue_mapping(decoder, &row);
+}
+
+int mt_decoder_event(struct mt_decoder *decoder, const void *data, size_t len)
+{
+	static const size_t sizes[] = {
+		[MT_RING_MALLOC] = sizeof(struct mt_ring_free),
+		[MT_RING_CALLOC] = sizeof(struct mt_ring_free),
+		[MT_RING_REALLOC] = sizeof(struct mt_ring_free),
+		[MT_RING_ALIGNED] = sizeof(struct mt_ring_free),
+		[MT_RING_FREE] = sizeof(struct mt_ring_free),
+		[MT_RING_FORK] = sizeof(struct mt_ring_fork),
+		[MT_RING_THREAD] = sizeof(struct mt_ring_fork),
+		[MT_RING_EXEC] = sizeof(struct mt_ring_exec),
+		[MT_RING_THREAD_EXIT] = sizeof(struct mt_ring_exit),
+		[MT_RING_EXIT] = sizeof(struct mt_ring_exit),
+		[MT_RING_NAME] = sizeof(struct mt_ring_name),
+		[MT_RING_UNMAP] = sizeof(struct mt_ring_unmap),
+	};
+	const struct mt_ring_hdr *hdr = data;
+
+	if (len < sizeof(*hdr) || hdr->kind >= MT_ARRAY_SIZE(sizes) || !sizes[hdr->kind] ||
+	    len < sizes[hdr->kind]) {
+		decoder->malformed++;
+		return 0;
+	}
+	switch (hdr->kind) {
+	case MT_RING_FORK:
+	case MT_RING_THREAD:
+		return decode_fork(decoder, data);
+	case MT_RING_EXEC:
+		return decode_exec(decoder, data);
+	case MT_RING_THREAD_EXIT:
+	case MT_RING_EXIT:
+		return decode_exit(decoder, data);
+	case MT_RING_NAME:
+		return decode_name(decoder, data);
+	case MT_RING_UNMAP:
+		return decode_unmap(decoder, data);
+	}
+	return decode_call(decoder, hdr, len);
+}
+
+size_t mt_decoder_room(const struct mt_decoder *decoder)
+{
+	return EVENTS_MAX - decoder->n_events;
+}
+
+bool mt_decoder_knows_thread(const struct mt_decoder *decoder, const struct mt_ring_stack *stack)
+{
+	uint32_t process = mt_id_table_find(decoder->processes, stack->pid, stack->time);
+	uint32_t thread = mt_id_table_find(decoder->threads, stack->tid, stack->time);
+
+	return process != MT_ID_NONE && thread != MT_ID_NONE &&
+	       mt_id_table_owner(decoder->threads, thread) == process;
+}
+
+int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len)
+{
+	const struct mt_ring_stack *rec = data;
+	struct mt_stack *stack = &decoder->stack;
+	int err;
+
+	if (len < sizeof(*rec) || rec->n_bytes > len - sizeof(*rec) || rec->n_fp > MT_FP_CHAIN_MAX) {
+		decoder->malformed++;
+		return 0;
+	}
+	err = thread_of(decoder, rec->pid, rec->tid, rec->time, &stack->thread);
+	if (err)
+		return err;
+	stack->process = mt_id_table_owner(decoder->threads, stack->thread);
+	stack->id = rec->id;
+	stack->time = rec->time;
+	stack->identity = rec->identity;
+	stack->flags = rec->flags;
+	stack->above = rec->above;
+	stack->n_regs = N_REGS;
+	memcpy(stack->regs, rec->regs, sizeof(stack->regs));
+	stack->n_fp = rec->n_fp;
+	memcpy(stack->fp, rec->fp, rec->n_fp * sizeof(*rec->fp));
+	stack->bytes = (const uint8_t *)(rec + 1);
+	stack->n_bytes = rec->n_bytes;
+	return mt_writer_stacks(decoder->writer, stack, 1);
+}
+
+int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *record)
+{
+	struct mt_mapping row = {
+		.type = record->exec_clear ? MT_MAP_EXEC_CLEAR : MT_MAP_MAP,
+		.time = record->time,
+		.process = record->pid,
+		.start = record->start,
+		.end = record->end,
+		.offset = record->offset,
+		.dev_major = record->dev_major,
+		.dev_minor = record->dev_minor,
+		.ino = record->ino,
+		.generation = record->generation,
+		.path = record->path,
+	};
+
+	return queue_mapping(decoder, &row);
+}
+
+int mt_decoder_flush(struct mt_decoder *decoder)
+{
+	struct mt_mapping *rows;
+	uint32_t n, i, kept = 0, process;
+	int err = mt_decoder_write_events(decoder);
+
+	rows = mt_mapping_queue_rows(decoder->mappings, &n);
+	for (i = 0; i < n; i++) {
+		process = mt_id_table_find(decoder->processes, rows[i].process, rows[i].time);
+		if (process == MT_ID_NONE)
+			decoder->orphan_mappings++;
+		rows[i].process = process;
+	}
+	/* Orphans sort to the end. */
+	mt_mapping_queue_sort(decoder->mappings);
+	while (kept < n && rows[kept].process != MT_ID_NONE)
+		kept++;
+	if (!err && kept)
+		err = mt_writer_mappings(decoder->writer, rows, kept);
+	mt_mapping_queue_clear(decoder->mappings);
+	return err;
+}
+
+uint64_t mt_decoder_malformed(const struct mt_decoder *decoder)
+{
+	return decoder->malformed;
+}
+
+uint64_t mt_decoder_orphan_mappings(const struct mt_decoder *decoder)
+{
+	return decoder->orphan_mappings;
+}
+
+uint32_t mt_decoder_processes(const struct mt_decoder *decoder)
+{
+	return mt_id_table_count(decoder->processes);
+}
+
+uint32_t mt_decoder_threads(const struct mt_decoder *decoder)
+{
+	return mt_id_table_count(decoder->threads);
+}

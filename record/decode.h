@@ -1,0 +1,57 @@
+/*
+ * record/decode.h - ring records to rows of the artifact: the only module that knows both.
+ *
+ * Turns kernel ids into process and thread indices. Used by one thread; allocates only when made.
+ * Functions that may write return the writer's sticky error.
+ */
+#ifndef MT_DECODE_H
+#define MT_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_decoder;
+struct mt_mmap_record;
+struct mt_ring_stack;
+struct mt_writer;
+
+/* The writer is borrowed. */
+int mt_decoder_new(struct mt_writer *writer, struct mt_decoder **ret_decoder);
+void mt_decoder_free(struct mt_decoder *decoder);
+
+/* A process tracked from the start, with its first thread. */
+int mt_decoder_start_process(struct mt_decoder *decoder, uint32_t pid, uint64_t time,
+			     const char *comm);
+
+/*
+ * A record of the event ring. Allocator calls are kept until mt_decoder_write_events(), so that
+ * the stack definitions they refer to can be written first. Records of unknown kind or
+ * wrong size are counted as malformed. -ENOBUFS: no room for another call.
+ */
+int mt_decoder_event(struct mt_decoder *decoder, const void *data, size_t len);
+
+/* Records of the event ring that can be taken before -ENOBUFS. */
+size_t mt_decoder_room(const struct mt_decoder *decoder);
+/* Hand the calls kept to the writer. */
+int mt_decoder_write_events(struct mt_decoder *decoder);
+
+/* Has the thread of this definition been introduced by a record of the event ring? */
+bool mt_decoder_knows_thread(const struct mt_decoder *decoder, const struct mt_ring_stack *stack);
+
+/* A record of the stack ring; data and len as the ring gave them. */
+int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len);
+
+/* A mapping. Kept until mt_decoder_flush() resolves its pid, or until there is no more room. */
+int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *record);
+
+/* Hand all that is kept to the writer. */
+int mt_decoder_flush(struct mt_decoder *decoder);
+
+uint64_t mt_decoder_malformed(const struct mt_decoder *decoder);
+/* Mappings of processes that no record introduced. */
+uint64_t mt_decoder_orphan_mappings(const struct mt_decoder *decoder);
+uint32_t mt_decoder_processes(const struct mt_decoder *decoder);
+uint32_t mt_decoder_threads(const struct mt_decoder *decoder);
+
+#endif

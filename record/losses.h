@@ -1,0 +1,19 @@
+/*
+ * record/losses.h - every kind of loss, as rows of the artifact.
+ */
+#ifndef MT_LOSSES_H
+#define MT_LOSSES_H
+
+#include "common/artifact.h"
+
+struct mt_decoder;
+struct mt_mmap_events;
+struct mt_programs;
+
+#define MT_LOSSES_MAX 16
+
+/* Rows that are not zero; strings are static. mappings may be NULL. Returns their number. */
+uint32_t mt_losses_collect(const struct mt_programs *programs, const struct mt_mmap_events *mappings,
+			   const struct mt_decoder *decoder, struct mt_loss ret_rows[MT_LOSSES_MAX]);
+
+#endif

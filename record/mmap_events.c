@@ -1,0 +1,236 @@
+#include "record/mmap_events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RING_PAGES 256	/* a power of two */
+
+struct cpu_ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+struct mt_mmap_events {
+	size_t page_size;
+	size_t ring_size;
+	size_t n_cpus;
+	uint64_t lost;
+	struct cpu_ring *cpus;
+	uint8_t record[65536];	/* a record that wraps; header.size is 16 bits wide */
+};
+
+/* PERF_RECORD_MMAP2 without build-id, up to the file name. */
+struct mmap2 {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr;
+	uint64_t len;
+	uint64_t pgoff;
+	uint32_t maj, min;
+	uint64_t ino;
+	uint64_t ino_generation;
+	uint32_t prot, flags;
+};
+
+struct comm {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+};
+
+struct lost {
+	struct perf_event_header header;
+	uint64_t id;
+	uint64_t lost;
+};
+
+/* What sample_id_all appends to every record for PERF_SAMPLE_TID | PERF_SAMPLE_TIME. */
+struct sample_id {
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+static int open_cpu(struct mt_mmap_events *events, int pid, int cpu, struct cpu_ring *ring)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.inherit = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.sample_id_all = 1,
+		.exclude_kernel = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	void *page;
+
+	ring->fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (ring->fd < 0)
+		return -errno;
+	page = mmap(NULL, events->page_size + events->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    ring->fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	ring->page = page;
+	return 0;
+}
+
+int mt_mmap_events_open(int pid, struct mt_mmap_events **ret_events)
+{
+	struct mt_mmap_events *events = calloc(1, sizeof(*events));
+	long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	bool any = false;
+	long i;
+	int err = 0;
+
+	if (!events)
+		return -ENOMEM;
+	events->page_size = sysconf(_SC_PAGESIZE);
+	events->ring_size = RING_PAGES * events->page_size;
+	events->cpus = calloc(n_cpus, sizeof(*events->cpus));
+	if (!events->cpus) {
+		free(events);
+		return -ENOMEM;
+	}
+	for (i = 0; i < n_cpus; i++)
+		events->cpus[i].fd = -1;
+	events->n_cpus = n_cpus;
+
+	for (i = 0; i < n_cpus; i++) {
+		err = open_cpu(events, pid, i, &events->cpus[i]);
+		if (err == -ENODEV)	/* this CPU is offline */
+			continue;
+		if (err)
+			break;
+		any = true;
+	}
+	if (err == -ENODEV && any)
+		err = 0;
+	if (err) {
+		mt_mmap_events_free(events);
+		return err;
+	}
+	*ret_events = events;
+	return 0;
+}
+
+void mt_mmap_events_free(struct mt_mmap_events *events)
+{
+	size_t i;
+
+	if (!events)
+		return;
+	for (i = 0; i < events->n_cpus; i++) {
+		if (events->cpus[i].page)
+			munmap(events->cpus[i].page, events->page_size + events->ring_size);
+		if (events->cpus[i].fd >= 0)
+			close(events->cpus[i].fd);
+	}
+	free(events->cpus);
+	free(events);
+}
+
+/* The record at tail, copied if it wraps; NULL if its size is nonsense. */
+static const struct perf_event_header *record_at(struct mt_mmap_events *events,
+						 const uint8_t *data, uint64_t tail, uint64_t head)
+{
+	size_t mask = events->ring_size - 1, at = tail & mask, first;
+	const struct perf_event_header *header = (const void *)(data + at);
+
+	/* Records are 8-byte aligned, so a header never wraps. */
+	if (header->size < sizeof(*header) || header->size > head - tail)
+		return NULL;
+	first = events->ring_size - at;
+	if (header->size <= first)
+		return header;
+	memcpy(events->record, data + at, first);
+	memcpy(events->record + first, data, header->size - first);
+	return (const void *)events->record;
+}
+
+/* Fill *ret from a record; false: it is of no interest. */
+static bool parse_record(struct mt_mmap_events *events, const struct perf_event_header *header,
+			 struct mt_mmap_record *ret)
+{
+	const uint8_t *end = (const uint8_t *)header + header->size;
+	const struct sample_id *id = (const void *)(end - sizeof(*id));
+	const struct mmap2 *map = (const void *)header;
+	const char *path = (const char *)(map + 1);
+
+	if (header->type == PERF_RECORD_LOST && header->size >= sizeof(struct lost)) {
+		events->lost += ((const struct lost *)header)->lost;
+		return false;
+	}
+	if (header->size < sizeof(struct comm) + sizeof(*id))
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	ret->time = id->time;
+	ret->path = "";
+	if (header->type == PERF_RECORD_COMM) {
+		ret->pid = ((const struct comm *)header)->pid;
+		ret->exec_clear = 1;
+		return header->misc & PERF_RECORD_MISC_COMM_EXEC;
+	}
+	if (header->type != PERF_RECORD_MMAP2 || header->size <= sizeof(*map) + sizeof(*id) ||
+	    !memchr(path, '\0', (const char *)id - path))
+		return false;
+	ret->pid = map->pid;
+	ret->start = map->addr;
+	ret->end = map->addr + map->len;
+	ret->offset = map->pgoff;
+	ret->dev_major = map->maj;
+	ret->dev_minor = map->min;
+	ret->ino = map->ino;
+	ret->generation = map->ino_generation;
+	ret->path = path;
+	return true;
+}
+
+size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_record_fn fn,
+			   void *arg)
+{
+	struct mt_mmap_record record;
+	size_t i, n = 0;
+
+	for (i = 0; i < events->n_cpus; i++) {
+		struct perf_event_mmap_page *page = events->cpus[i].page;
+		const struct perf_event_header *header;
+		uint64_t head, tail;
+
+		if (!page)
+			continue;
+		head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+		tail = page->data_tail;
+		while (tail < head && n < max) {
+			header = record_at(events, (const uint8_t *)page + events->page_size, tail,
+					   head);
+			if (!header) {
+				events->lost++;
+				tail = head;
+				break;
+			}
+			if (parse_record(events, header, &record)) {
+				fn(arg, &record);
+				n++;
+			}
+			tail += header->size;
+		}
+		__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	}
+	return n;
+}
+
+uint64_t mt_mmap_events_lost(const struct mt_mmap_events *events)
+{
+	return events->lost;
+}

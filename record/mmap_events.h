@@ -1,0 +1,44 @@
+/*
+ * record/mmap_events.h - PERF_RECORD_MMAP2 of the tracked tree, one ring per CPU.
+ *
+ * An inherited dummy software event follows the tree by itself, so collection starts before the
+ * command runs and misses nothing that the kernel maps. perf_event_open(2).
+ */
+#ifndef MT_MMAP_EVENTS_H
+#define MT_MMAP_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_mmap_events;
+
+#define MT_MMAP_PATH_MAX 4096
+
+struct mt_mmap_record {
+	uint64_t time;
+	uint32_t pid;
+	uint32_t exec_clear;	/* 1: the process has called exec; the rest is unset */
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	uint64_t ino;
+	uint64_t generation;
+	const char *path;	/* valid during the callback */
+};
+
+typedef void (*mt_mmap_record_fn)(void *arg, const struct mt_mmap_record *record);
+
+/* Collect for pid (a process of one thread) and all it will create. -errno. */
+int mt_mmap_events_open(int pid, struct mt_mmap_events **ret_events);
+void mt_mmap_events_free(struct mt_mmap_events *events);
+
+/* Hand over what is there, CPU by CPU, at most max records. Returns their number. */
+size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_record_fn fn,
+			   void *arg);
+
+/* Records the kernel dropped so far. */
+uint64_t mt_mmap_events_lost(const struct mt_mmap_events *events);
+
+#endif

@@ -1,0 +1,129 @@
+/* record/mt_record.c - the program: options in, recording run, summary out. */
+#include <inttypes.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/version.h"
+#include "record/programs.h"
+#include "record/record_opts.h"
+#include "record/recorder.h"
+
+static void notify(void *arg, int pid, const char *path, unsigned int probes, int err)
+{
+	const struct mt_record_opts *opts = arg;
+
+	if (err)
+		fprintf(stderr, "mt-record: cannot probe %s (pid %d): %s\n", path, pid,
+			mt_strerror(err));
+	else if (probes && opts->verbose)
+		fprintf(stderr, "mt-record: %s: %u functions probed (pid %d)\n", path, probes, pid);
+	else if (opts->verbose > 1)
+		fprintf(stderr, "mt-record: %s: no allocator (pid %d)\n", path, pid);
+}
+
+static void print_bytes(uint64_t bytes, char *text, size_t size)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	double value = bytes;
+	size_t unit = 0;
+
+	while (value >= 1000 && unit + 1 < MT_ARRAY_SIZE(units)) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(text, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+static void print_summary(const struct mt_record_opts *opts, const struct mt_recording *recording)
+{
+	const struct mt_attach_report *attach = &recording->attach_report;
+	char bytes[32];
+
+	print_bytes(recording->result.bytes, bytes, sizeof(bytes));
+	fprintf(stderr,
+		"mt-record: %" PRIu64 " events, %" PRIu64 " stacks, %" PRIu32 " processes, %" PRIu64
+		" lost; %s in %.2f s to %s\n",
+		recording->result.events, recording->result.stacks, recording->result.processes,
+		recording->result.lost, bytes, recording->elapsed / 1e9, opts->output);
+	if (opts->verbose)
+		fprintf(stderr,
+			"mt-record: watch %s, attach %s; %u files looked at, %u with allocators; "
+			"%u stops, the longest %.1f ms\n",
+			recording->watch, recording->attach, attach->files, attach->probed,
+			attach->stops, attach->longest_stop / 1e6);
+}
+
+/* Says what is missing from the recording. 0: nothing. */
+static int print_failures(const struct mt_record_opts *opts, const struct mt_recording *recording)
+{
+	const struct mt_pipeline_result *result = &recording->result;
+	int failed = 0;
+	uint32_t i;
+
+	if (result->error) {
+		fprintf(stderr, "mt-record: %s: %s; the recording ends there, mt-report reads it\n",
+			opts->output, mt_strerror(result->error));
+		failed = 1;
+	}
+	for (i = 0; i < recording->n_losses; i++) {
+		fprintf(stderr, "mt-record: lost %" PRIu64 " %s (%s)%s\n",
+			recording->losses[i].count, recording->losses[i].source,
+			recording->losses[i].cause,
+			strcmp(recording->losses[i].cause, "ring_full") != 0 ? "" :
+			strcmp(recording->losses[i].source, "stacks") == 0 ?
+			"; try a larger --stack-ring-size" : "; try a larger --ring-size");
+		failed = 1;
+	}
+	if (recording->attach_report.failed) {
+		fprintf(stderr, "mt-record: %u files with allocators could not be probed: %s\n",
+			recording->attach_report.failed, recording->attach_report.failure);
+		failed = 1;
+	}
+	if (failed)
+		fprintf(stderr, "mt-record: the recording is incomplete\n");
+	return failed;
+}
+
+static int exit_status(const struct mt_recording *recording)
+{
+	if (!recording->status_known)
+		return MT_EXIT_FAILED;
+	if (WIFSIGNALED(recording->status))
+		return 128 + WTERMSIG(recording->status);
+	return WEXITSTATUS(recording->status);
+}
+
+int main(int argc, char **argv)
+{
+	char error[MT_RECORDER_ERROR_MAX], usage[MT_OPTIONS_ERROR_MAX], log[MT_PROGRAMS_LOG_MAX];
+	struct mt_recording recording = {};
+	struct mt_record_opts opts;
+	int status;
+
+	if (mt_record_opts_parse(argc - 1, argv + 1, &opts, usage)) {
+		fprintf(stderr, "mt-record: %s\n", usage);
+		return MT_EXIT_USAGE;
+	}
+	if (opts.help) {
+		mt_record_opts_help(stdout);
+		return 0;
+	}
+	if (opts.version) {
+		puts("mt-record " MT_VERSION);
+		return 0;
+	}
+
+	status = mt_recorder_run(&opts, notify, &opts, &recording, error, log);
+	if (log[0] && (opts.verbose || (status && !error[0])))
+		fputs(log, stderr);
+	if (status) {
+		fprintf(stderr, "mt-record: %s\n", error);
+		return status;
+	}
+	if (!opts.quiet)
+		print_summary(&opts, &recording);
+	if (print_failures(&opts, &recording))
+		return MT_EXIT_FAILED;
+	return exit_status(&recording);
+}

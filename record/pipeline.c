@@ -1,0 +1,315 @@
+#include "record/pipeline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "record/decode.h"
+#include "record/losses.h"
+#include "record/mmap_events.h"
+#include "record/programs.h"
+#include "record/ring.h"
+#include "record/writer.h"
+
+#define EVENTS_A_TURN 49152	/* leaves the decoder room for more */
+#define MAPPINGS_A_TURN 4096
+#define CHECKPOINT_NS 500000000ull	/* the promise is one a second */
+#define RECORD_WAITS_MAX 1000u
+#define PAUSE_MIN_NS 1000000l
+#define PAUSE_MAX_NS 8000000l
+
+struct mt_pipeline {
+	struct mt_pipeline_sources sources;
+	struct mt_writer *writer;
+	struct mt_decoder *decoder;
+	struct mt_ring *events;
+	struct mt_ring *stacks;
+	pthread_t thread;
+	bool running;
+	bool stop;		/* atomic */
+	int error;		/* atomic; the file's */
+	bool status_known;
+	int status;
+	const char *end_reason;
+	uint64_t last_checkpoint;
+	struct mt_loss losses[MT_LOSSES_MAX];
+	uint32_t n_losses;
+};
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static int drain_events(struct mt_pipeline *pipeline, size_t max, size_t *moved)
+{
+	const void *data;
+	size_t len, n = 0;
+	int err = 0;
+
+	while (!err && n < max && mt_ring_next(pipeline->events, &data, &len)) {
+		err = mt_decoder_event(pipeline->decoder, data, len);
+		if (++n % 1024 == 0)
+			mt_ring_release(pipeline->events);
+	}
+	mt_ring_release(pipeline->events);
+	*moved += n;
+	return err;
+}
+
+/* Wait a little for a record that a program is filling: it may have been preempted. */
+static bool wait_for_record(unsigned int *waits)
+{
+	static const struct timespec pause = { .tv_nsec = 100000 };
+
+	if (++*waits > RECORD_WAITS_MAX)
+		return false;
+	nanosleep(&pause, NULL);
+	return true;
+}
+
+/*
+ * All definitions submitted so far. One can be here before the record that introduces its
+ * thread has been read: the event ring was empty when it was last looked at. Looking again brings
+ * it, if it was not lost.
+ */
+static int drain_stacks(struct mt_pipeline *pipeline, size_t *moved)
+{
+	uint64_t mark = mt_ring_mark(pipeline->stacks);
+	unsigned int waits = 0;
+	const void *data;
+	size_t len, n = 0;
+	int err = 0;
+
+	while (!err && !mt_ring_passed(pipeline->stacks, mark)) {
+		if (!mt_ring_next(pipeline->stacks, &data, &len)) {
+			if (!wait_for_record(&waits))
+				break;
+			continue;
+		}
+		if (len >= sizeof(struct mt_ring_stack) &&
+		    !mt_decoder_knows_thread(pipeline->decoder, data)) {
+			err = drain_events(pipeline, mt_decoder_room(pipeline->decoder), moved);
+			mark = mt_ring_mark(pipeline->stacks);
+		}
+		if (!err)
+			err = mt_decoder_stack(pipeline->decoder, data, len);
+		if (++n % 64 == 0)
+			mt_ring_release(pipeline->stacks);
+	}
+	mt_ring_release(pipeline->stacks);
+	*moved += n;
+	return err;
+}
+
+struct mapping_sink {
+	struct mt_decoder *decoder;
+	int error;
+};
+
+static void take_mapping(void *arg, const struct mt_mmap_record *record)
+{
+	struct mapping_sink *sink = arg;
+
+	if (!sink->error)
+		sink->error = mt_decoder_mapping(sink->decoder, record);
+}
+
+static int drain_mappings(struct mt_pipeline *pipeline, size_t *moved)
+{
+	struct mapping_sink sink = { .decoder = pipeline->decoder };
+
+	if (!pipeline->sources.mappings)
+		return 0;
+	*moved += mt_mmap_events_read(pipeline->sources.mappings, MAPPINGS_A_TURN, take_mapping,
+				      &sink);
+	return sink.error;
+}
+
+/*
+ * Mappings before events: the process of a mapping has been introduced in the event ring by
+ * then. Stacks after events: what an event refers to was defined before it was submitted.
+ */
+static int drain(struct mt_pipeline *pipeline, size_t *moved)
+{
+	int err = drain_mappings(pipeline, moved);
+
+	if (!err)
+		err = drain_events(pipeline, EVENTS_A_TURN, moved);
+	if (!err)
+		err = drain_stacks(pipeline, moved);
+	return err ? err : mt_decoder_write_events(pipeline->decoder);
+}
+
+static uint64_t collect_losses(struct mt_pipeline *pipeline)
+{
+	uint64_t lost = 0;
+	uint32_t i;
+
+	pipeline->n_losses = mt_losses_collect(pipeline->sources.programs,
+					       pipeline->sources.mappings, pipeline->decoder,
+					       pipeline->losses);
+	for (i = 0; i < pipeline->n_losses; i++)
+		lost += pipeline->losses[i].count;
+	return lost;
+}
+
+static int write_rows(struct mt_pipeline *pipeline, uint64_t *ret_lost)
+{
+	int err = mt_decoder_flush(pipeline->decoder);
+
+	*ret_lost = collect_losses(pipeline);
+	if (!err && pipeline->n_losses)
+		err = mt_writer_loss(pipeline->writer, pipeline->losses, pipeline->n_losses);
+	return err;
+}
+
+static int checkpoint(struct mt_pipeline *pipeline, uint64_t time)
+{
+	struct mt_checkpoint checkpoint = { .time = time };
+	int err = write_rows(pipeline, &checkpoint.lost);
+
+	pipeline->last_checkpoint = time;
+	return err ? err : mt_writer_checkpoint(pipeline->writer, &checkpoint);
+}
+
+static int finish(struct mt_pipeline *pipeline)
+{
+	struct mt_trailer trailer = {
+		.end_time = now(),
+		.status_known = pipeline->status_known,
+		.status = pipeline->status,
+		.end_reason = pipeline->end_reason,
+	};
+	size_t moved;
+	int err;
+
+	do {
+		moved = 0;
+		err = drain(pipeline, &moved);
+	} while (!err && moved);
+	if (!err)
+		err = write_rows(pipeline, &trailer.lost);
+	return err ? err : mt_writer_finish(pipeline->writer, &trailer);
+}
+
+static void *run(void *arg)
+{
+	struct mt_pipeline *pipeline = arg;
+	struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };
+	size_t moved;
+	uint64_t time;
+	int err = 0;
+
+	while (!err && !__atomic_load_n(&pipeline->stop, __ATOMIC_ACQUIRE)) {
+		moved = 0;
+		err = drain(pipeline, &moved);
+		time = now();
+		if (!err && time - pipeline->last_checkpoint >= CHECKPOINT_NS)
+			err = checkpoint(pipeline, time);
+		if (err || moved >= EVENTS_A_TURN)
+			continue;
+		if (moved)
+			pause.tv_nsec = PAUSE_MIN_NS;
+		else if (pause.tv_nsec < PAUSE_MAX_NS)
+			pause.tv_nsec *= 2;
+		nanosleep(&pause, NULL);
+	}
+	if (!err)
+		err = finish(pipeline);
+	if (err)
+		collect_losses(pipeline);
+	__atomic_store_n(&pipeline->error, err, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_writer *writer,
+		      uint32_t root_pid, uint64_t root_time, struct mt_pipeline **ret_pipeline)
+{
+	struct mt_pipeline *pipeline = calloc(1, sizeof(*pipeline));
+	int err;
+
+	if (!pipeline)
+		return -ENOMEM;
+	pipeline->sources = *sources;
+	pipeline->writer = writer;
+	pipeline->end_reason = "";
+	pipeline->last_checkpoint = now();
+	err = mt_ring_open(mt_programs_events_fd(sources->programs), &pipeline->events);
+	if (!err)
+		err = mt_ring_open(mt_programs_stacks_fd(sources->programs), &pipeline->stacks);
+	if (!err)
+		err = mt_decoder_new(writer, &pipeline->decoder);
+	if (!err)
+		err = mt_decoder_start_process(pipeline->decoder, root_pid, root_time, "");
+	if (!err)
+		err = -pthread_create(&pipeline->thread, NULL, run, pipeline);
+	if (err) {
+		pipeline->writer = NULL;
+		mt_pipeline_free(pipeline);
+		return err;
+	}
+	pipeline->running = true;
+	*ret_pipeline = pipeline;
+	return 0;
+}
+
+bool mt_pipeline_failed(const struct mt_pipeline *pipeline)
+{
+	return __atomic_load_n(&pipeline->error, __ATOMIC_ACQUIRE) != 0;
+}
+
+void mt_pipeline_finish(struct mt_pipeline *pipeline, bool status_known, int status,
+			const char *end_reason, struct mt_pipeline_result *ret_result)
+{
+	struct mt_pipeline_result result = {};
+	uint32_t i;
+
+	pipeline->status_known = status_known;
+	pipeline->status = status;
+	pipeline->end_reason = end_reason;
+	__atomic_store_n(&pipeline->stop, true, __ATOMIC_RELEASE);
+	pthread_join(pipeline->thread, NULL);
+	pipeline->running = false;
+
+	result.error = pipeline->error;
+	result.events = mt_writer_event_count(pipeline->writer);
+	result.stacks = mt_writer_stack_count(pipeline->writer);
+	result.bytes = mt_writer_bytes(pipeline->writer);
+	result.processes = mt_decoder_processes(pipeline->decoder);
+	result.threads = mt_decoder_threads(pipeline->decoder);
+	for (i = 0; i < pipeline->n_losses; i++)
+		result.lost += pipeline->losses[i].count;
+	*ret_result = result;
+}
+
+uint32_t mt_pipeline_losses(const struct mt_pipeline *pipeline,
+			    struct mt_pipeline_loss ret_losses[MT_PIPELINE_LOSSES_MAX])
+{
+	uint32_t i;
+
+	for (i = 0; i < pipeline->n_losses && i < MT_PIPELINE_LOSSES_MAX; i++) {
+		ret_losses[i].source = pipeline->losses[i].source;
+		ret_losses[i].cause = pipeline->losses[i].cause;
+		ret_losses[i].count = pipeline->losses[i].count;
+	}
+	return i;
+}
+
+void mt_pipeline_free(struct mt_pipeline *pipeline)
+{
+	if (!pipeline)
+		return;
+	if (pipeline->running) {
+		__atomic_store_n(&pipeline->stop, true, __ATOMIC_RELEASE);
+		pthread_join(pipeline->thread, NULL);
+	}
+	mt_decoder_free(pipeline->decoder);
+	mt_ring_free(pipeline->events);
+	mt_ring_free(pipeline->stacks);
+	mt_writer_free(pipeline->writer);
+	free(pipeline);
+}

@@ -1,0 +1,61 @@
+/*
+ * record/pipeline.h - the thread that empties the rings into the file.
+ *
+ * Polls; the kernel never wakes it for an event. Ends itself when the file can no
+ * longer be written: the rings then fill and the rest of the run is loss, the command unharmed.
+ */
+#ifndef MT_PIPELINE_H
+#define MT_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mt_mmap_events;
+struct mt_pipeline;
+struct mt_programs;
+struct mt_writer;
+
+struct mt_pipeline_sources {
+	const struct mt_programs *programs;
+	struct mt_mmap_events *mappings;	/* NULL: perf_event_open was refused */
+};
+
+struct mt_pipeline_result {
+	int error;		/* first error of the file, 0 if none */
+	uint64_t events;
+	uint64_t stacks;
+	uint64_t bytes;
+	uint64_t lost;		/* sum over all kinds of loss */
+	uint32_t processes;
+	uint32_t threads;
+};
+
+#define MT_PIPELINE_LOSSES_MAX 16
+
+struct mt_pipeline_loss {
+	const char *source;
+	const char *cause;
+	uint64_t count;
+};
+
+/* Starts the thread. The writer is the pipeline's once this has succeeded. */
+int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_writer *writer,
+		      uint32_t root_pid, uint64_t root_time, struct mt_pipeline **ret_pipeline);
+
+/* Has writing failed? */
+bool mt_pipeline_failed(const struct mt_pipeline *pipeline);
+
+/*
+ * Empty the rings a last time, write the trailer, end the thread. status_known says whether
+ * status is the command's wait status.
+ */
+void mt_pipeline_finish(struct mt_pipeline *pipeline, bool status_known, int status,
+			const char *end_reason, struct mt_pipeline_result *ret_result);
+
+/* What was lost, for people; after mt_pipeline_finish(). Returns the number of rows. */
+uint32_t mt_pipeline_losses(const struct mt_pipeline *pipeline,
+			    struct mt_pipeline_loss ret_losses[MT_PIPELINE_LOSSES_MAX]);
+
+void mt_pipeline_free(struct mt_pipeline *pipeline);
+
+#endif

@@ -1,0 +1,95 @@
+#include "record/preflight.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+
+static const struct {
+	int number;
+	const char *name;
+} capabilities[] = {
+	{ CAP_BPF, "CAP_BPF" },
+	{ CAP_PERFMON, "CAP_PERFMON" },
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+	{ CAP_KILL, "CAP_KILL" },
+};
+
+/* Effective capabilities, proc(5); all if they cannot be read: then the kernel will say. */
+static uint64_t effective_capabilities(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	uint64_t set = UINT64_MAX;
+	char line[256];
+
+	if (!file)
+		return set;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "CapEff: %" SCNx64, &set) == 1)
+			break;
+	fclose(file);
+	return set;
+}
+
+static bool has_all(uint64_t set, char *ret_missing, size_t size)
+{
+	size_t i, used = 0;
+
+	ret_missing[0] = '\0';
+	if (set >> CAP_SYS_ADMIN & 1)	/* stands in for the two BPF needs */
+		set |= 1ull << CAP_BPF | 1ull << CAP_PERFMON;
+	for (i = 0; i < MT_ARRAY_SIZE(capabilities); i++) {
+		if (set >> capabilities[i].number & 1)
+			continue;
+		used += snprintf(ret_missing + used, size - used, "%s%s", used ? ", " : "",
+				 capabilities[i].name);
+	}
+	return used == 0;
+}
+
+int mt_preflight(char ret_line[MT_PREFLIGHT_MAX])
+{
+	char missing[128];
+
+	if (!has_all(effective_capabilities(), missing, sizeof(missing))) {
+		snprintf(ret_line, MT_PREFLIGHT_MAX,
+			 "recording needs %s; run it as root: sudo mt-record ...", missing);
+		return -EPERM;
+	}
+	if (access(BTF_PATH, R_OK)) {
+		snprintf(ret_line, MT_PREFLIGHT_MAX,
+			 "%s: %s; the kernel must be built with CONFIG_DEBUG_INFO_BTF=y "
+			 "(Debian's are: apt install linux-image-amd64)",
+			 BTF_PATH, strerror(errno));
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+void mt_preflight_explain(int err, const char *log, char ret_line[MT_PREFLIGHT_MAX])
+{
+	const char *hint;
+
+	switch (-err) {
+	case EPERM:
+	case EACCES:
+		hint = "the kernel refuses BPF here (container, lockdown or seccomp); "
+		       "run it on the host as root, and see `cat /sys/kernel/security/lockdown`";
+		break;
+	case ENOMEM:
+		hint = "no memory for the rings; try a smaller --ring-size and --stack-ring-size";
+		break;
+	case EINVAL:
+		hint = "the kernel is too old (Linux 6.1 is needed) or refused a program; "
+		       "-v shows what it said";
+		break;
+	default:
+		hint = "-v shows what the kernel said";
+	}
+	snprintf(ret_line, MT_PREFLIGHT_MAX, "cannot load the BPF programs: %s%s; %s",
+		 strerror(-err), *log ? "" : " (nothing logged)", hint);
+}

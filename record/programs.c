@@ -1,0 +1,197 @@
+#include "record/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "mt_record.skel.h"
+#include "record/uprobe_multi.h"
+
+struct mt_programs {
+	struct mt_record *skel;
+};
+
+/* libbpf's print callback has no argument; loading happens once, on one thread. */
+static char *log_buffer;
+
+static int keep_log(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[MT_PROGRAMS_LOG_MAX];
+	size_t used = strlen(log_buffer), len;
+	int n;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	n = vsnprintf(line, sizeof(line), format, args);
+#pragma GCC diagnostic pop
+	if (n <= 0)
+		return 0;
+	len = (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1;
+	if (len > MT_PROGRAMS_LOG_MAX - 1 - used) {
+		/* The end of the verifier's output says most. */
+		size_t drop = len - (MT_PROGRAMS_LOG_MAX - 1 - used);
+
+		if (drop > used)
+			drop = used;
+		memmove(log_buffer, log_buffer + drop, used - drop);
+		used -= drop;
+	}
+	memcpy(log_buffer + used, line, len);
+	log_buffer[used + len] = '\0';
+	return 0;
+}
+
+static int set_options(struct mt_record *skel, const struct mt_programs_options *options)
+{
+	int err;
+
+	skel->rodata->stack_size = options->stack_size;
+	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring_size);
+	if (!err && options->attach_mode == MT_ATTACH_MULTI) {
+		bpf_program__set_expected_attach_type(skel->progs.probe_alloc,
+						      MT_BPF_TRACE_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(skel->progs.probe_return,
+						      MT_BPF_TRACE_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(skel->progs.probe_free,
+						      MT_BPF_TRACE_UPROBE_MULTI);
+	}
+	return err;
+}
+
+static int attach_tracepoints(struct mt_record *skel)
+{
+	struct bpf_program *programs[] = {
+		skel->progs.on_fork, skel->progs.on_exec, skel->progs.on_exit,
+		skel->progs.on_rename, skel->progs.on_sys_exit,
+	};
+	struct bpf_link **links[] = {
+		&skel->links.on_fork, &skel->links.on_exec, &skel->links.on_exit,
+		&skel->links.on_rename, &skel->links.on_sys_exit,
+	};
+	size_t i;
+
+	for (i = 0; i < MT_ARRAY_SIZE(programs); i++) {
+		*links[i] = bpf_program__attach(programs[i]);
+		if (!*links[i])
+			return -errno;
+	}
+	return 0;
+}
+
+int mt_programs_load(const struct mt_programs_options *options, char log[MT_PROGRAMS_LOG_MAX],
+		     struct mt_programs **ret_programs)
+{
+	struct mt_programs *programs = calloc(1, sizeof(*programs));
+	libbpf_print_fn_t old_print;
+	int err;
+
+	if (!programs)
+		return -ENOMEM;
+	log[0] = '\0';
+	log_buffer = log;
+	old_print = libbpf_set_print(keep_log);
+
+	programs->skel = mt_record__open();
+	if (!programs->skel) {
+		err = -errno;
+		goto out;
+	}
+	err = set_options(programs->skel, options);
+	if (!err)
+		err = mt_record__load(programs->skel);
+	if (!err)
+		err = attach_tracepoints(programs->skel);
+out:
+	libbpf_set_print(old_print);
+	log_buffer = NULL;
+	if (err) {
+		mt_programs_free(programs);
+		return err;
+	}
+	*ret_programs = programs;
+	return 0;
+}
+
+void mt_programs_free(struct mt_programs *programs)
+{
+	if (!programs)
+		return;
+	mt_record__destroy(programs->skel);
+	free(programs);
+}
+
+int mt_programs_track(struct mt_programs *programs, int pidfd)
+{
+	struct mt_task_state state = {};
+	int err = bpf_map_update_elem(bpf_map__fd(programs->skel->maps.tasks), &pidfd, &state,
+				      BPF_NOEXIST);
+
+	if (!err)
+		__atomic_add_fetch(&programs->skel->bss->tracked_processes, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+int mt_programs_know_inode(struct mt_programs *programs, uint32_t dev, uint64_t ino)
+{
+	struct mt_inode_key key = { .ino = ino, .dev = dev };
+	__u8 value = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(programs->skel->maps.known_inodes), &key, &value,
+				   BPF_ANY);
+}
+
+int mt_programs_events_fd(const struct mt_programs *programs)
+{
+	return bpf_map__fd(programs->skel->maps.events);
+}
+
+int mt_programs_stacks_fd(const struct mt_programs *programs)
+{
+	return bpf_map__fd(programs->skel->maps.stacks);
+}
+
+int mt_programs_requests_fd(const struct mt_programs *programs)
+{
+	return bpf_map__fd(programs->skel->maps.requests);
+}
+
+struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs)
+{
+	struct mt_probe_programs probes = {
+		.alloc_fd = bpf_program__fd(programs->skel->progs.probe_alloc),
+		.return_fd = bpf_program__fd(programs->skel->progs.probe_return),
+		.free_fd = bpf_program__fd(programs->skel->progs.probe_free),
+	};
+
+	return probes;
+}
+
+int32_t mt_programs_tracked(const struct mt_programs *programs)
+{
+	return __atomic_load_n(&programs->skel->bss->tracked_processes, __ATOMIC_RELAXED);
+}
+
+void mt_programs_losses(const struct mt_programs *programs,
+			struct mt_loss_counter ret_losses[MT_LOSS_KINDS])
+{
+	memcpy(ret_losses, programs->skel->bss->losses, sizeof(programs->skel->bss->losses));
+}
+
+uint64_t mt_programs_missed(const struct mt_programs *programs)
+{
+	struct bpf_program *program;
+	uint64_t missed = 0;
+
+	bpf_object__for_each_program(program, programs->skel->obj) {
+		struct bpf_prog_info info = {};
+		__u32 len = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+			missed += info.recursion_misses;
+	}
+	return missed;
+}

@@ -1,0 +1,53 @@
+/*
+ * record/programs.h - the loaded BPF programs and maps: the only module that sees the skeleton.
+ */
+#ifndef MT_PROGRAMS_H
+#define MT_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/mt_ring.h"
+#include "record/attach.h"
+
+struct mt_programs;
+
+struct mt_programs_options {
+	uint32_t stack_size;
+	uint64_t ring_size;		/* powers of two, multiples of the page size */
+	uint64_t stack_ring_size;
+	enum mt_attach_mode attach_mode;
+};
+
+#define MT_PROGRAMS_LOG_MAX 4096
+
+/*
+ * Load everything and attach the tracepoints. On failure -errno, and log holds what libbpf
+ * and the kernel said (its end, if it was long).
+ */
+int mt_programs_load(const struct mt_programs_options *options, char log[MT_PROGRAMS_LOG_MAX],
+		     struct mt_programs **ret_programs);
+void mt_programs_free(struct mt_programs *programs);
+
+/* Track a process that has one thread, and all it will create. */
+int mt_programs_track(struct mt_programs *programs, int pidfd);
+
+/* From now on mappings of this inode stop nobody. */
+int mt_programs_know_inode(struct mt_programs *programs, uint32_t dev, uint64_t ino);
+
+/* Borrowed map fds of the rings. */
+int mt_programs_events_fd(const struct mt_programs *programs);
+int mt_programs_stacks_fd(const struct mt_programs *programs);
+int mt_programs_requests_fd(const struct mt_programs *programs);
+struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs);
+
+/* Tracked processes that have not exited. */
+int32_t mt_programs_tracked(const struct mt_programs *programs);
+
+/* A snapshot of the loss counters. */
+void mt_programs_losses(const struct mt_programs *programs,
+			struct mt_loss_counter ret_losses[MT_LOSS_KINDS]);
+/* Runs of tracepoint programs that the kernel left out (recursion). */
+uint64_t mt_programs_missed(const struct mt_programs *programs);
+
+#endif

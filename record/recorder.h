@@ -1,0 +1,48 @@
+/*
+ * record/recorder.h - one recording from start gate to trailer.
+ */
+#ifndef MT_RECORDER_H
+#define MT_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/attach_worker.h"
+#include "record/pipeline.h"
+
+struct mt_record_opts;
+
+#define MT_RECORDER_ERROR_MAX 1024
+
+/* Exit statuses of mt-record itself; docs: mt-record(1). */
+enum mt_record_exit {
+	MT_EXIT_USAGE = 64,
+	MT_EXIT_FAILED = 125,
+	MT_EXIT_NOT_EXECUTABLE = 126,
+	MT_EXIT_NOT_FOUND = 127,
+};
+
+struct mt_recording {
+	bool started;			/* the command was executed; the rest is valid */
+	bool status_known;
+	int status;			/* of the command, as wait(2) reports it */
+	bool interrupted;		/* ended on request before the tree was gone */
+	uint64_t elapsed;		/* ns */
+	const char *watch;
+	const char *attach;
+	bool mappings_refused;		/* perf_event_open failed */
+	struct mt_attach_report attach_report;
+	struct mt_pipeline_result result;
+	struct mt_pipeline_loss losses[MT_PIPELINE_LOSSES_MAX];
+	uint32_t n_losses;
+};
+
+/*
+ * Record opts->command. 0 when there is an artifact (which may be incomplete: look at
+ * ret_recording), else an exit status and one line in error. log gets libbpf's words, if any.
+ */
+int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notify, void *arg,
+		    struct mt_recording *ret_recording, char error[MT_RECORDER_ERROR_MAX],
+		    char *log);
+
+#endif
