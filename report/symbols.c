@@ -2,11 +2,10 @@
 
 #include "common/error.h"
 #include "report/module.h"
+#include "report/spans.h"
 
 #include <elf.h>
 #include <errno.h>
-
-#define NO_SYMBOL UINT32_MAX
 
 /* A symbol with what only loading needs. */
 struct entry {
@@ -18,17 +17,10 @@ struct entry {
 	bool duplicate;
 };
 
-/* From start up to the next span's, symbol (an index) is the function to name. */
-struct span {
-	uint64_t start;
-	uint32_t symbol;
-};
-
 struct mt_symbols {
 	struct mt_symbol *symbols;
 	size_t n;
-	struct span *spans;
-	size_t n_spans;
+	struct mt_spans functions;	/* value: index in symbols */
 };
 
 /* $a, $d, $t, $x, alone or followed by a dot: marks of the ARM assemblers, not names. */
@@ -149,7 +141,7 @@ static size_t settle_sizes(struct entry *entries, size_t n)
 	return kept;
 }
 
-/* Of functions that start together, the preferred one last, so that it lies on top. */
+/* Of functions that start together, the preferred one last. */
 static int by_addr_preference(const void *va, const void *vb)
 {
 	const struct entry *a = *(const struct entry *const *)va;
@@ -174,55 +166,32 @@ static uint64_t function_end(const struct entry *entry)
 	return entry->section_end < end ? entry->section_end : end;
 }
 
-static void put_span(struct mt_symbols *symbols, uint64_t start, uint32_t symbol)
+static int index_functions(struct mt_symbols *symbols, const struct entry *entries, size_t n)
 {
-	if (symbols->n_spans && symbols->spans[symbols->n_spans - 1].start == start)
-		symbols->n_spans--;
-	symbols->spans[symbols->n_spans].start = start;
-	symbols->spans[symbols->n_spans].symbol = symbol;
-	symbols->n_spans++;
-}
-
-/*
- * Cut the functions, which can overlap, into spans that do not. The stack holds those that
- * are open, the one that started last on top; what is under a top that ends shows again.
- */
-static int build_spans(struct mt_symbols *symbols, const struct entry *entries, size_t n)
-{
-	const struct entry **functions, **stack, *top;
-	size_t n_functions = 0, depth = 0, i;
-	uint64_t limit, at;
+	const struct entry **functions;
+	struct mt_range *ranges;
+	size_t n_functions = 0, i;
 	int err = -ENOMEM;
 
 	functions = calloc(n + 1, sizeof(*functions));
-	stack = calloc(n + 1, sizeof(*stack));
-	symbols->spans = calloc(2 * n + 1, sizeof(*symbols->spans));
-	if (!functions || !stack || !symbols->spans)
+	ranges = calloc(n + 1, sizeof(*ranges));
+	if (!functions || !ranges)
 		goto out;
 	for (i = 0; i < n; i++) {
-		if (entries[i].symbol.function && function_end(&entries[i]) > entries[i].symbol.addr)
+		if (entries[i].symbol.function)
 			functions[n_functions++] = &entries[i];
 	}
 	qsort(functions, n_functions, sizeof(*functions), by_addr_preference);
-
-	for (i = 0; i <= n_functions; i++) {
-		limit = i < n_functions ? functions[i]->symbol.addr : UINT64_MAX;
-		while (depth && function_end(stack[depth - 1]) <= limit) {
-			at = function_end(stack[--depth]);
-			while (depth && function_end(stack[depth - 1]) <= at)
-				depth--;
-			top = depth ? stack[depth - 1] : NULL;
-			put_span(symbols, at, top ? top - entries : NO_SYMBOL);
-		}
-		if (i == n_functions)
-			break;
-		stack[depth++] = functions[i];
-		put_span(symbols, limit, functions[i] - entries);
+	for (i = 0; i < n_functions; i++) {
+		ranges[i].start = functions[i]->symbol.addr;
+		ranges[i].end = function_end(functions[i]);
+		ranges[i].value = functions[i] - entries;
+		ranges[i].order = i;
 	}
-	err = 0;
+	err = mt_spans_build(&symbols->functions, ranges, n_functions);
 out:
 	free(functions);
-	free(stack);
+	free(ranges);
 	return err;
 }
 
@@ -247,7 +216,7 @@ int mt_symbols_load(struct mt_module *module, struct mt_symbols **ret_symbols)
 	for (i = 0; i < n; i++)
 		symbols->symbols[i] = entries[i].symbol;
 	symbols->n = n;
-	err = build_spans(symbols, entries, n);
+	err = index_functions(symbols, entries, n);
 	if (err)
 		goto out_free;
 	free(entries);
@@ -265,7 +234,7 @@ void mt_symbols_free(struct mt_symbols *symbols)
 	if (!symbols)
 		return;
 	free(symbols->symbols);
-	free(symbols->spans);
+	mt_spans_release(&symbols->functions);
 	free(symbols);
 }
 
@@ -281,17 +250,7 @@ const struct mt_symbol *mt_symbols_at(const struct mt_symbols *symbols, size_t i
 
 const struct mt_symbol *mt_symbols_find(const struct mt_symbols *symbols, uint64_t svma)
 {
-	size_t low = 0, high = symbols->n_spans, mid;
+	uint32_t index = mt_spans_find(&symbols->functions, svma);
 
-	/* The last span that starts at or before svma. */
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (symbols->spans[mid].start <= svma)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || symbols->spans[low - 1].symbol == NO_SYMBOL)
-		return NULL;
-	return &symbols->symbols[symbols->spans[low - 1].symbol];
+	return index == MT_SPANS_NONE ? NULL : &symbols->symbols[index];
 }
