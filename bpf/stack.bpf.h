@@ -54,19 +54,35 @@ static __always_inline __u64 fold(__u64 hash, __u64 word)
 	return (hash ^ word) * FNV_PRIME;
 }
 
+struct capture_search {
+	__u32 start;
+	__u32 found;	/* index + 1 */
+};
+
+/* Loops are callbacks where what follows is large: the verifier then walks that once, not per turn. */
+static long try_capture(__u32 i, struct capture_search *search)
+{
+	__u32 index = (search->start + i) % CAPTURES;
+	struct capture *capture = bpf_map_lookup_elem(&captures, &index);
+
+	if (!capture || __sync_val_compare_and_swap(&capture->busy, 0, 1) != 0)
+		return 0;
+	search->found = index + 1;
+	return 1;
+}
+
 static __always_inline struct capture *capture_get(void)
 {
-	__u32 start = bpf_get_smp_processor_id(), i, index;
-	struct capture *capture;
+	struct capture_search search = { .start = bpf_get_smp_processor_id() };
+	__u32 index;
 
-	for (i = 0; i < CAPTURE_TRIES; i++) {
-		index = (start + i) % CAPTURES;
-		capture = bpf_map_lookup_elem(&captures, &index);
-		if (capture && __sync_val_compare_and_swap(&capture->busy, 0, 1) == 0)
-			return capture;
+	bpf_loop(CAPTURE_TRIES, try_capture, &search, 0);
+	if (!search.found) {
+		count_loss(MT_LOSS_STACK_SCRATCH);
+		return NULL;
 	}
-	count_loss(MT_LOSS_STACK_SCRATCH);
-	return NULL;
+	index = search.found - 1;
+	return bpf_map_lookup_elem(&captures, &index);
 }
 
 static __always_inline void capture_put(struct capture *capture)
@@ -102,30 +118,43 @@ static __always_inline __u64 stack_end(struct mt_task_state *state, struct task_
 	return state->stack_end;
 }
 
+struct copy {
+	struct capture *capture;
+	__u64 sp;
+	__u32 len;
+	__u32 done;
+};
+
+static long copy_page(__u32 i, struct copy *copy)
+{
+	__u32 done = copy->done, piece = 4096 - ((copy->sp + done) & 4095);
+
+	if (done >= copy->len || done > sizeof(copy->capture->bytes) - 4096)
+		return 1;
+	if (piece > copy->len - done)
+		piece = copy->len - done;
+	if (piece > 4096 || bpf_probe_read_user(copy->capture->bytes + done, piece,
+						(void *)(copy->sp + done)))
+		return 1;
+	copy->done = done + piece;
+	return 0;
+}
+
 /*
  * Copy [sp, sp + len) of user memory: bytes copied, a multiple of 8. Piecewise only if
  * it does not go at once.
  */
 static __always_inline __u32 copy_stack(struct capture *capture, __u64 sp, __u32 len)
 {
-	__u32 done = 0, piece, i;
+	struct copy copy = { .capture = capture, .sp = sp };
 
 	if (len > MT_RING_STACK_MAX)
 		len = MT_RING_STACK_MAX;
+	copy.len = len;
 	if (bpf_probe_read_user(capture->bytes, len, (void *)sp) == 0)
 		return len;
-
-	for (i = 0; i < 17; i++) {
-		piece = 4096 - ((sp + done) & 4095);
-		if (done >= len || done > sizeof(capture->bytes) - 4096)
-			break;
-		if (piece > len - done)
-			piece = len - done;
-		if (piece > 4096 || bpf_probe_read_user(capture->bytes + done, piece, (void *)(sp + done)))
-			break;
-		done += piece;
-	}
-	return done & ~7U;
+	bpf_loop(17, copy_page, &copy, 0);
+	return copy.done & ~7U;
 }
 
 static __always_inline __u64 trampoline_of(struct task_struct *task)
@@ -135,31 +164,43 @@ static __always_inline __u64 trampoline_of(struct task_struct *task)
 	return area ? area->vaddr : 0;
 }
 
+struct repair {
+	struct capture *capture;
+	struct return_instance *instance;
+	__u64 sp;
+	__u64 trampoline;
+	__u32 len;
+};
+
+static long repair_return(__u32 i, struct repair *repair)
+{
+	struct return_instance *instance = repair->instance;
+	__u64 off, *word;
+
+	if (!instance)
+		return 1;
+	off = BPF_CORE_READ(instance, stack) - repair->sp;
+	if (off < repair->len && off < sizeof(repair->capture->bytes) - 8 && !(off & 7)) {
+		word = (__u64 *)(repair->capture->bytes + off);
+		if (*word == repair->trampoline)
+			*word = BPF_CORE_READ(instance, orig_ret_vaddr);
+	}
+	repair->instance = BPF_CORE_READ(instance, next);
+	return 0;
+}
+
 /* Put back return addresses that pending return probes have replaced. */
 static __always_inline void repair_returns(struct capture *capture, struct task_struct *task,
 					   __u64 sp, __u32 len)
 {
+	struct repair repair = { .capture = capture, .sp = sp, .len = len };
 	struct uprobe_task *utask = task->utask;
-	struct return_instance *instance;
-	__u64 trampoline, off;
-	__u32 i;
 
-	if (!utask)
+	if (!utask || !utask->return_instances)
 		return;
-	instance = utask->return_instances;
-	if (!instance)
-		return;
-	trampoline = trampoline_of(task);
-	for (i = 0; i < RETURN_INSTANCES_MAX && instance; i++) {
-		off = instance->stack - sp;
-		if (off < len && off < sizeof(capture->bytes) - 8 && !(off & 7)) {
-			__u64 *word = (__u64 *)(capture->bytes + off);
-
-			if (*word == trampoline)
-				*word = instance->orig_ret_vaddr;
-		}
-		instance = instance->next;
-	}
+	repair.instance = utask->return_instances;
+	repair.trampoline = trampoline_of(task);
+	bpf_loop(RETURN_INSTANCES_MAX, repair_return, &repair, 0);
 }
 
 static long scan_words(__u32 i, struct scan *scan)
