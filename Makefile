@@ -57,6 +57,7 @@ RECORD_LIB := $(filter-out %/mt_record.o,$(RECORD))
 REPORT_LIB := $(filter-out %/mt_report.o,$(REPORT))
 # Tests of mt-report make their artifacts with it; it needs nothing else of record/.
 WRITER := $(O)/record/writer.o
+READER := $(filter $(O)/report/reader%,$(REPORT))
 MAN := $(sort $(wildcard man/*.[0-9]))
 
 all: $(O)/mt-record $(O)/mt-report
@@ -67,9 +68,9 @@ $(O)/mt-report: $(REPORT) $(COMMON)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_report)) $(LIBS_report) -o $@
 
 # Unit tests: tests/unit/t_<module>.c is one Criterion program each. t_record_* may link
-# mt-record's modules, all others mt-report's.
+# mt-record's modules and the reader, all others mt-report's.
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(sort $(wildcard tests/unit/t_*.c)))
-$(O)/unit/t_record_%: $(O)/tests/unit/t_record_%.o $(RECORD_LIB) $(COMMON)
+$(O)/unit/t_record_%: $(O)/tests/unit/t_record_%.o $(RECORD_LIB) $(READER) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,criterion $(PKGS_record) $(MSGPACK)) -o $@
 $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)

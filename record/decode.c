@@ -19,13 +19,19 @@ _Static_assert(MT_RING_REGS_MAX == MT_REGS_MAX && MT_RING_FP_MAX == MT_FP_CHAIN_
 	       MT_RING_STACK_MAX == MT_STACK_BYTES_MAX, "limits of both sides");
 
 #define EVENTS_MAX 65536
-#define ANY_TIME UINT64_MAX
+#define LIFECYCLE_MAX 256
 
 #if defined(__x86_64__)
 #define N_REGS 17
 #elif defined(__aarch64__)
 #define N_REGS 33
 #endif
+
+/* Rows outlive the ring records their strings come from. */
+struct lifecycle_text {
+	char name[MT_RING_COMM];
+	char path[MT_RING_PATH];
+};
 
 struct mt_decoder {
 	struct mt_writer *writer;
@@ -34,9 +40,13 @@ struct mt_decoder {
 	struct mt_mapping_queue *mappings;
 	uint64_t malformed;
 	uint64_t orphan_mappings;
+	uint32_t n_lifecycle;
+	uint32_t n_stacks;
 	uint32_t n_events;
+	struct mt_lifecycle lifecycle[LIFECYCLE_MAX];
+	struct lifecycle_text text[LIFECYCLE_MAX];
+	struct mt_stack stacks[MT_DECODER_STACKS];
 	struct mt_event events[EVENTS_MAX];
-	struct mt_stack stack;
 };
 
 int mt_decoder_new(struct mt_writer *writer, struct mt_decoder **ret_decoder)
@@ -70,21 +80,54 @@ void mt_decoder_free(struct mt_decoder *decoder)
 	free(decoder);
 }
 
+static int write_lifecycle(struct mt_decoder *decoder)
+{
+	int err = mt_writer_lifecycle(decoder->writer, decoder->lifecycle, decoder->n_lifecycle);
+
+	decoder->n_lifecycle = 0;
+	return err;
+}
+
+int mt_decoder_write_stacks(struct mt_decoder *decoder)
+{
+	int err = write_lifecycle(decoder);
+
+	if (!err)
+		err = mt_writer_stacks(decoder->writer, decoder->stacks, decoder->n_stacks);
+	decoder->n_stacks = 0;
+	return err;
+}
+
 int mt_decoder_write_events(struct mt_decoder *decoder)
 {
-	int err = mt_writer_events(decoder->writer, decoder->events, decoder->n_events);
+	int err = mt_decoder_write_stacks(decoder);
 
+	if (!err)
+		err = mt_writer_events(decoder->writer, decoder->events, decoder->n_events);
 	decoder->n_events = 0;
 	return err;
 }
 
-static int write_lifecycle(struct mt_decoder *decoder, struct mt_lifecycle *row)
+static void copy_text(char *to, size_t size, const char *from)
 {
-	if (!row->name)
-		row->name = "";
-	if (!row->path)
-		row->path = "";
-	return mt_writer_lifecycle(decoder->writer, row, 1);
+	size_t len = from ? strnlen(from, size - 1) : 0;
+
+	if (len)
+		memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+static int add_lifecycle(struct mt_decoder *decoder, const struct mt_lifecycle *row)
+{
+	struct lifecycle_text *text = &decoder->text[decoder->n_lifecycle];
+	struct mt_lifecycle *copy = &decoder->lifecycle[decoder->n_lifecycle];
+
+	*copy = *row;
+	copy_text(text->name, sizeof(text->name), row->name);
+	copy_text(text->path, sizeof(text->path), row->path);
+	copy->name = text->name;
+	copy->path = text->path;
+	return ++decoder->n_lifecycle == LIFECYCLE_MAX ? write_lifecycle(decoder) : 0;
 }
 
 static int define_thread(struct mt_decoder *decoder, uint32_t process, uint32_t tid, uint64_t time,
@@ -98,7 +141,7 @@ static int define_thread(struct mt_decoder *decoder, uint32_t process, uint32_t 
 	if (row.thread == MT_ID_NONE)
 		return -EOVERFLOW;
 	*ret_thread = row.thread;
-	return write_lifecycle(decoder, &row);
+	return add_lifecycle(decoder, &row);
 }
 
 int mt_decoder_start_process(struct mt_decoder *decoder, uint32_t pid, uint64_t time,
@@ -113,7 +156,7 @@ int mt_decoder_start_process(struct mt_decoder *decoder, uint32_t pid, uint64_t 
 	row.process = mt_id_table_add(decoder->processes, pid, time, MT_ID_NONE);
 	if (row.process == MT_ID_NONE)
 		return -EOVERFLOW;
-	err = write_lifecycle(decoder, &row);
+	err = add_lifecycle(decoder, &row);
 	if (err)
 		return err;
 	return define_thread(decoder, row.process, pid, time, comm, &thread);
@@ -215,7 +258,7 @@ static int decode_fork(struct mt_decoder *decoder, const struct mt_ring_fork *re
 	row.process = mt_id_table_add(decoder->processes, rec->child_pid, rec->hdr.time, row.parent);
 	if (row.process == MT_ID_NONE)
 		return -EOVERFLOW;
-	err = write_lifecycle(decoder, &row);
+	err = add_lifecycle(decoder, &row);
 	if (err)
 		return err;
 	return define_thread(decoder, row.process, rec->child_tid, rec->hdr.time, rec->comm,
@@ -238,7 +281,7 @@ static int decode_exec(struct mt_decoder *decoder, const struct mt_ring_exec *re
 		if (err)
 			return err;
 	}
-	return write_lifecycle(decoder, &row);
+	return add_lifecycle(decoder, &row);
 }
 
 static int decode_exit(struct mt_decoder *decoder, const struct mt_ring_exit *rec)
@@ -253,7 +296,7 @@ static int decode_exit(struct mt_decoder *decoder, const struct mt_ring_exit *re
 		row.type = MT_LC_THREAD_EXIT;
 		err = thread_of(decoder, rec->hdr.pid, rec->hdr.tid, rec->hdr.time, &row.thread);
 	}
-	return err ? err : write_lifecycle(decoder, &row);
+	return err ? err : add_lifecycle(decoder, &row);
 }
 
 static int decode_name(struct mt_decoder *decoder, const struct mt_ring_name *rec)
@@ -263,7 +306,7 @@ static int decode_name(struct mt_decoder *decoder, const struct mt_ring_name *re
 	};
 	int err = thread_of(decoder, rec->hdr.pid, rec->hdr.tid, rec->hdr.time, &row.thread);
 
-	return err ? err : write_lifecycle(decoder, &row);
+	return err ? err : add_lifecycle(decoder, &row);
 }
 
 static int queue_mapping(struct mt_decoder *decoder, const struct mt_mapping *row)
@@ -345,13 +388,15 @@ bool mt_decoder_knows_thread(const struct mt_decoder *decoder, const struct mt_r
 int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len)
 {
 	const struct mt_ring_stack *rec = data;
-	struct mt_stack *stack = &decoder->stack;
+	struct mt_stack *stack = &decoder->stacks[decoder->n_stacks];
 	int err;
 
 	if (len < sizeof(*rec) || rec->n_bytes > len - sizeof(*rec) || rec->n_fp > MT_FP_CHAIN_MAX) {
 		decoder->malformed++;
 		return 0;
 	}
+	if (decoder->n_stacks == MT_DECODER_STACKS)
+		return -ENOBUFS;
 	err = thread_of(decoder, rec->pid, rec->tid, rec->time, &stack->thread);
 	if (err)
 		return err;
@@ -362,12 +407,13 @@ int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len)
 	stack->flags = rec->flags;
 	stack->above = rec->above;
 	stack->n_regs = N_REGS;
-	memcpy(stack->regs, rec->regs, sizeof(stack->regs));
+	memcpy(stack->regs, rec->regs, N_REGS * sizeof(*rec->regs));
 	stack->n_fp = rec->n_fp;
 	memcpy(stack->fp, rec->fp, rec->n_fp * sizeof(*rec->fp));
 	stack->bytes = (const uint8_t *)(rec + 1);
 	stack->n_bytes = rec->n_bytes;
-	return mt_writer_stacks(decoder->writer, stack, 1);
+	decoder->n_stacks++;
+	return 0;
 }
 
 int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *record)

@@ -33,14 +33,19 @@ int mt_decoder_event(struct mt_decoder *decoder, const void *data, size_t len);
 
 /* Records of the event ring that can be taken before -ENOBUFS. */
 size_t mt_decoder_room(const struct mt_decoder *decoder);
-/* Hand the calls kept to the writer. */
+/* Hand the calls kept to the writer, and what they refer to before them. */
 int mt_decoder_write_events(struct mt_decoder *decoder);
 
 /* Has the thread of this definition been introduced by a record of the event ring? */
 bool mt_decoder_knows_thread(const struct mt_decoder *decoder, const struct mt_ring_stack *stack);
 
-/* A record of the stack ring; data and len as the ring gave them. */
+/*
+ * A record of the stack ring. data is borrowed until mt_decoder_write_stacks(), which has to come
+ * after every MT_DECODER_STACKS records at the latest; else -ENOBUFS.
+ */
+#define MT_DECODER_STACKS 64
 int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len);
+int mt_decoder_write_stacks(struct mt_decoder *decoder);
 
 /* A mapping. Kept until mt_decoder_flush() resolves its pid, or until there is no more room. */
 int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *record);

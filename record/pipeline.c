@@ -71,6 +71,14 @@ static bool wait_for_record(unsigned int *waits)
 	return true;
 }
 
+static int write_stacks(struct mt_pipeline *pipeline)
+{
+	int err = mt_decoder_write_stacks(pipeline->decoder);
+
+	mt_ring_release(pipeline->stacks);
+	return err;
+}
+
 /*
  * All definitions submitted so far. One can be here before the record that introduces its
  * thread has been read: the event ring was empty when it was last looked at. Looking again brings
@@ -97,10 +105,11 @@ static int drain_stacks(struct mt_pipeline *pipeline, size_t *moved)
 		}
 		if (!err)
 			err = mt_decoder_stack(pipeline->decoder, data, len);
-		if (++n % 64 == 0)
-			mt_ring_release(pipeline->stacks);
+		if (!err && ++n % MT_DECODER_STACKS == 0)
+			err = write_stacks(pipeline);
 	}
-	mt_ring_release(pipeline->stacks);
+	if (!err)
+		err = write_stacks(pipeline);
 	*moved += n;
 	return err;
 }

@@ -1,0 +1,246 @@
+#include "record/decode.h"
+
+#include <criterion/criterion.h>
+#include <unistd.h>
+
+#include "bpf/mt_ring.h"
+#include "record/mmap_events.h"
+#include "record/writer.h"
+#include "report/reader.h"
+#include "tests/unit/artifact_fixture.h"
+
+static char path[] = "/tmp/t_record_decode.XXXXXX";
+static struct mt_writer *writer;
+static struct mt_decoder *decoder;
+static struct mt_reader *reader;
+
+static void setup(void)
+{
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(mt_writer_open(fd, &fixture_header, &writer), 0);
+	cr_assert_eq(mt_decoder_new(writer, &decoder), 0);
+	cr_assert_eq(mt_decoder_start_process(decoder, 100, 10, "root"), 0);
+}
+
+static void teardown(void)
+{
+	mt_reader_free(reader);
+	mt_decoder_free(decoder);
+	mt_writer_free(writer);
+	unlink(path);
+}
+
+TestSuite(decode, .init = setup, .fini = teardown);
+
+/* The first block of a kind, after all that was decoded has been written. */
+static const struct mt_block *written(enum mt_block_kind kind)
+{
+	const struct mt_trailer trailer = { .end_reason = "" };
+	const struct mt_block *block;
+
+	if (!reader) {
+		cr_assert_eq(mt_decoder_flush(decoder), 0);
+		cr_assert_eq(mt_writer_finish(writer, &trailer), 0);
+		cr_assert_eq(mt_reader_open(path, &reader), 0);
+	}
+	mt_reader_rewind(reader, MT_KIND_BIT(kind));
+	return mt_reader_next(reader, &block) == 1 ? block : NULL;
+}
+
+static struct mt_ring_hdr hdr(uint32_t kind, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	return (struct mt_ring_hdr){ .kind = kind, .pid = pid, .tid = tid, .time = time };
+}
+
+static void fork_process(uint32_t parent, uint32_t child, uint64_t time)
+{
+	struct mt_ring_fork rec = {
+		.hdr = hdr(MT_RING_FORK, parent, parent, time), .child_pid = child,
+		.child_tid = child, .comm = "child",
+	};
+
+	cr_assert_eq(mt_decoder_event(decoder, &rec, sizeof(rec)), 0);
+}
+
+static void call(uint32_t pid, uint32_t tid, uint64_t time, uint64_t addr)
+{
+	struct mt_ring_alloc rec = {
+		.hdr = hdr(MT_RING_MALLOC, pid, tid, time), .addr = addr, .size = 24,
+	};
+
+	cr_assert_eq(mt_decoder_event(decoder, &rec, sizeof(rec)), 0);
+}
+
+Test(decode, every_kind_of_call_keeps_its_fields)
+{
+	struct mt_ring_realloc realloc_rec = {
+		.alloc = { .hdr = hdr(MT_RING_REALLOC, 100, 100, 60), .addr = 0x2000, .size = 48 },
+		.old_addr = 0x1000, .begin = 55,
+	};
+	struct mt_ring_aligned aligned = {
+		.alloc = { .hdr = hdr(MT_RING_ALIGNED, 100, 100, 70), .addr = 0x3000, .size = 9 },
+		.align = 64,
+	};
+	struct mt_ring_free free_rec = {
+		.hdr = hdr(MT_RING_FREE, 100, 100, 80), .addr = 0x3000,
+	};
+	const struct mt_block *block;
+
+	call(100, 100, 50, 0x1000);
+	realloc_rec.alloc.hdr.stack = 5;
+	cr_assert_eq(mt_decoder_event(decoder, &realloc_rec, sizeof(realloc_rec)), 0);
+	cr_assert_eq(mt_decoder_event(decoder, &aligned, sizeof(aligned)), 0);
+	cr_assert_eq(mt_decoder_event(decoder, &free_rec, sizeof(free_rec)), 0);
+
+	block = written(MT_BLOCK_EVENTS);
+	cr_assert_eq(block->n, 4u, "%u rows", block->n);
+	cr_assert_eq(block->events[0].type, MT_EV_MALLOC);
+	cr_assert_eq(block->events[0].addr, 0x1000);
+	cr_assert_eq(block->events[0].size, 24);
+	cr_assert_eq(block->events[0].begin, 50);
+	cr_assert_eq(block->events[1].type, MT_EV_REALLOC);
+	cr_assert_eq(block->events[1].old_addr, 0x1000);
+	cr_assert_eq(block->events[1].begin, 55);
+	cr_assert_eq(block->events[1].time, 60);
+	cr_assert_eq(block->events[1].stack, 5);
+	cr_assert_eq(block->events[2].align, 64);
+	cr_assert_eq(block->events[3].type, MT_EV_FREE);
+	cr_assert_eq(block->events[3].size, 0);
+	cr_assert_eq(mt_decoder_malformed(decoder), 0);
+}
+
+Test(decode, a_reused_pid_is_another_process)
+{
+	const struct mt_block *block;
+
+	fork_process(100, 200, 20);
+	call(200, 200, 25, 1);
+	fork_process(100, 200, 40);
+	call(200, 200, 45, 2);
+
+	block = written(MT_BLOCK_EVENTS);
+	cr_assert_eq(block->n, 2u, "%u rows", block->n);
+	cr_assert_eq(block->events[0].thread, 1);
+	cr_assert_eq(block->events[1].thread, 2);
+	block = written(MT_BLOCK_LIFECYCLE);
+	cr_assert_eq(block->n, 6u, "%u rows", block->n);
+	cr_assert_eq(block->lifecycle[2].type, MT_LC_FORK);
+	cr_assert_eq(block->lifecycle[2].process, 1);
+	cr_assert_eq(block->lifecycle[2].parent, 0);
+	cr_assert_eq(block->lifecycle[2].pid, 200);
+	cr_assert_eq(block->lifecycle[4].process, 2);
+}
+
+Test(decode, mappings_find_the_process_of_their_time_even_after_its_end)
+{
+	struct mt_ring_exit end = { .hdr = hdr(MT_RING_EXIT, 200, 200, 30) };
+	struct mt_mmap_record first = { .time = 22, .pid = 200, .start = 1, .end = 2, .path = "/a" };
+	struct mt_mmap_record second = { .time = 41, .pid = 200, .exec_clear = 1, .path = "" };
+	struct mt_mmap_record orphan = { .time = 41, .pid = 999, .path = "/c" };
+	const struct mt_block *block;
+
+	cr_assert_eq(mt_decoder_mapping(decoder, &second), 0);
+	cr_assert_eq(mt_decoder_mapping(decoder, &orphan), 0);
+	cr_assert_eq(mt_decoder_mapping(decoder, &first), 0);
+	fork_process(100, 200, 20);
+	cr_assert_eq(mt_decoder_event(decoder, &end, sizeof(end)), 0);
+	fork_process(100, 200, 40);
+
+	block = written(MT_BLOCK_MAPPINGS);
+	cr_assert_eq(block->n, 2u, "%u rows", block->n);
+	cr_assert_eq(block->mappings[0].process, 1);
+	cr_assert_str_eq(block->mappings[0].path, "/a");
+	cr_assert_eq(block->mappings[1].process, 2);
+	cr_assert_eq(block->mappings[1].type, MT_MAP_EXEC_CLEAR);
+	cr_assert_eq(mt_decoder_orphan_mappings(decoder), 1);
+}
+
+Test(decode, a_thread_whose_record_was_lost_is_introduced_at_its_first_call)
+{
+	const struct mt_block *block;
+
+	call(100, 101, 50, 1);
+	call(300, 300, 51, 2);
+	block = written(MT_BLOCK_LIFECYCLE);
+	cr_assert_eq(block->n, 5u, "%u rows", block->n);
+	cr_assert_eq(block->lifecycle[2].type, MT_LC_THREAD);
+	cr_assert_eq(block->lifecycle[2].tid, 101);
+	cr_assert_eq(block->lifecycle[2].process, 0);
+	cr_assert_eq(block->lifecycle[3].type, MT_LC_START);
+	cr_assert_eq(block->lifecycle[3].pid, 300);
+	block = written(MT_BLOCK_EVENTS);
+	cr_assert_eq(block->events[0].thread, 1);
+	cr_assert_eq(block->events[1].thread, 2);
+}
+
+Test(decode, a_thread_that_calls_exec_takes_the_leaders_id)
+{
+	struct mt_ring_fork thread = {
+		.hdr = hdr(MT_RING_THREAD, 100, 100, 20), .child_pid = 100, .child_tid = 105,
+		.comm = "worker",
+	};
+	struct mt_ring_exec exec = {
+		.hdr = hdr(MT_RING_EXEC, 100, 100, 30), .old_tid = 105, .comm = "new",
+		.path = "/bin/new",
+	};
+	const struct mt_block *block;
+
+	cr_assert_eq(mt_decoder_event(decoder, &thread, sizeof(thread)), 0);
+	call(100, 105, 25, 1);
+	cr_assert_eq(mt_decoder_event(decoder, &exec, sizeof(exec)), 0);
+	call(100, 100, 35, 2);
+	block = written(MT_BLOCK_EVENTS);
+	cr_assert_eq(block->events[0].thread, 1);
+	cr_assert_eq(block->events[1].thread, 2);
+	block = written(MT_BLOCK_LIFECYCLE);
+	cr_assert_eq(block->lifecycle[block->n - 1].type, MT_LC_EXEC);
+	cr_assert_str_eq(block->lifecycle[block->n - 1].path, "/bin/new");
+}
+
+Test(decode, stacks_keep_their_bytes)
+{
+	struct {
+		struct mt_ring_stack head;
+		uint8_t bytes[16];
+	} rec = {
+		.head = { .id = 9, .pid = 100, .tid = 100, .time = 50, .identity = 77, .flags = 1,
+			  .above = 4096, .n_bytes = 16, .n_fp = 2, .fp = { 11, 12 },
+			  .regs = { [7] = 0x7ffc0000, [16] = 0x401000 } },
+		.bytes = "0123456789abcde",
+	};
+	const struct mt_block *block;
+
+	cr_assert(mt_decoder_knows_thread(decoder, &rec.head));
+	cr_assert_eq(mt_decoder_stack(decoder, &rec, sizeof(rec)), 0);
+	cr_assert_eq(mt_decoder_write_stacks(decoder), 0);
+	rec.head.n_bytes = 17;
+	cr_assert_eq(mt_decoder_stack(decoder, &rec, sizeof(rec)), 0);
+	cr_assert_eq(mt_decoder_malformed(decoder), 1);
+	rec.head.tid = 4711;
+	cr_assert_not(mt_decoder_knows_thread(decoder, &rec.head));
+
+	block = written(MT_BLOCK_STACKS);
+	cr_assert_eq(block->n, 1, "%u rows", block->n);
+	cr_assert_eq(block->stacks[0].id, 9);
+	cr_assert_eq(block->stacks[0].n_regs, 17);
+	cr_assert_eq(block->stacks[0].regs[16], 0x401000);
+	cr_assert_eq(block->stacks[0].n_bytes, 16);
+	cr_assert_arr_eq(block->stacks[0].bytes, rec.bytes, 16);
+	cr_assert_eq(block->stacks[0].fp[1], 12);
+	cr_assert_eq(block->stacks[0].above, 4096);
+}
+
+Test(decode, records_of_the_wrong_size_are_counted_not_read)
+{
+	struct mt_ring_alloc rec = { .hdr = hdr(MT_RING_REALLOC, 100, 100, 50) };
+
+	cr_assert_eq(mt_decoder_event(decoder, &rec, sizeof(rec)), 0);
+	cr_assert_eq(mt_decoder_event(decoder, &rec, sizeof(rec.hdr)), 0);
+	cr_assert_eq(mt_decoder_event(decoder, &rec, 3), 0);
+	rec.hdr.kind = 250;
+	cr_assert_eq(mt_decoder_event(decoder, &rec, sizeof(rec)), 0);
+	cr_assert_eq(mt_decoder_malformed(decoder), 4);
+	cr_assert_null(written(MT_BLOCK_EVENTS));
+}

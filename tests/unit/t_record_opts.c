@@ -1,0 +1,101 @@
+#include "record/record_opts.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+
+static struct mt_record_opts opts;
+static char error[MT_OPTIONS_ERROR_MAX];
+
+/* Parses a copy of a NULL-terminated list. */
+static int parse(char **args)
+{
+	static char *argv[32];
+	int argc = 0;
+
+	for (; args[argc]; argc++)
+		argv[argc] = args[argc];
+	argv[argc] = NULL;
+	return mt_record_opts_parse(argc, argv, &opts, error);
+}
+#define PARSE(...) parse((char *[]){ __VA_ARGS__, NULL })
+
+Test(record_opts, defaults)
+{
+	cr_assert_eq(PARSE("ls", "-l"), 0);
+	cr_assert_str_eq(opts.output, "run.mt");
+	cr_assert_eq(opts.stack_size, 32768);
+	cr_assert_eq(opts.ring_size, 32u << 20);
+	cr_assert_eq(opts.stack_ring_size, 32u << 20);
+	cr_assert_not(opts.quiet);
+	cr_assert_eq(opts.n_command, 2);
+	cr_assert_str_eq(opts.command[1], "-l");
+	cr_assert_null(opts.command[2]);
+}
+
+Test(record_opts, command_keeps_its_own_options)
+{
+	cr_assert_eq(PARSE("-o", "x.mt", "--stack-size=0", "-vv", "--", "ls", "--", "-q"), 0);
+	cr_assert_str_eq(opts.output, "x.mt");
+	cr_assert_eq(opts.stack_size, 0);
+	cr_assert_eq(opts.verbose, 2);
+	cr_assert_not(opts.quiet);
+	cr_assert_eq(opts.n_command, 3);
+	cr_assert_str_eq(opts.command[2], "-q");
+	cr_assert_null(opts.command[3]);
+}
+
+Test(record_opts, stack_size_has_bounds)
+{
+	cr_assert_eq(PARSE("--stack-size", "65528", "ls"), 0);
+	cr_assert_eq(opts.stack_size, 65528);
+	cr_assert_neq(PARSE("--stack-size", "65529", "ls"), 0);
+	cr_assert_not_null(strstr(error, "65528"), "%s", error);
+	cr_assert_neq(PARSE("--stack-size", "-1", "ls"), 0);
+}
+
+Test(record_opts, rings_are_powers_of_two)
+{
+	cr_assert_eq(PARSE("--ring-size", "64K", "--stack-ring-size", "1M", "ls"), 0);
+	cr_assert_eq(opts.ring_size, 65536);
+	cr_assert_eq(opts.stack_ring_size, 1 << 20);
+	cr_assert_eq(PARSE("--ring-size", "3M", "ls"), -EINVAL);
+	cr_assert_not_null(strstr(error, "--ring-size"), "%s", error);
+	cr_assert_eq(PARSE("--stack-ring-size", "100000", "ls"), -EINVAL);
+	cr_assert_not_null(strstr(error, "--stack-ring-size"), "%s", error);
+	cr_assert_neq(PARSE("--ring-size", "32K", "ls"), 0);
+}
+
+Test(record_opts, a_mistyped_option_is_answered_with_the_right_one)
+{
+	cr_assert_neq(PARSE("--stacksize", "1", "ls"), 0);
+	cr_assert_not_null(strstr(error, "--stack-size"), "%s", error);
+	cr_assert_neq(PARSE("--ouput", "x", "ls"), 0);
+	cr_assert_not_null(strstr(error, "--output"), "%s", error);
+}
+
+Test(record_opts, a_command_is_needed_except_for_help)
+{
+	cr_assert_eq(PARSE("-q"), -EINVAL);
+	cr_assert_not_null(strstr(error, "no command"), "%s", error);
+	cr_assert_eq(PARSE("--help"), 0);
+	cr_assert(opts.help);
+	cr_assert_eq(PARSE("--version"), 0);
+	cr_assert(opts.version);
+}
+
+Test(record_opts, help_fits_a_screen)
+{
+	char *text = NULL, *line;
+	size_t size = 0, lines = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	mt_record_opts_help(out);
+	fclose(out);
+	for (line = text; *line; line = strchr(line, '\n') + 1) {
+		cr_assert_leq(strcspn(line, "\n"), 88u);
+		lines++;
+	}
+	cr_assert_leq(lines, 24u);
+	cr_assert_not_null(strstr(text, "mt-report symbolize"));
+	free(text);
+}
