@@ -24,6 +24,7 @@ mt-report stat --json run.mt >stat.json 2>/dev/null
 holds 'the file of a killed command is whole' '(sum(s["lost"].values()), 0)'
 is '-q says nothing' "$(cat err.txt)" ''
 
+rm -f run.mt
 run 'command not found' 127 no-such-command-here
 one_line 'command not found: one line' err.txt
 matches 'command not found: named' err.txt 'no-such-command-here'
@@ -34,7 +35,8 @@ one_line 'not executable: one line' err.txt
 run 'a directory is not executable' 126 /tmp
 printf '\177ELF garbage' >broken
 chmod +x broken
-run 'not a program' 126 ./broken
+env ./broken >env.txt 2>&1
+run 'not a program: as env(1) does' $? ./broken
 chmod +x script
 printf '#!/bin/sh\nexit 9\n' >script
 run 'a script' 9 ./script
