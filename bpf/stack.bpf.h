@@ -133,6 +133,8 @@ static long copy_page(__u32 i, struct copy *copy)
 		return 1;
 	if (piece > copy->len - done)
 		piece = copy->len - done;
+	/* So that the bound is seen on the value used; Linux 6.1 needs it. */
+	barrier_var(piece);
 	if (piece > 4096 || bpf_probe_read_user(copy->capture->bytes + done, piece,
 						(void *)(copy->sp + done)))
 		return 1;

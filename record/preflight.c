@@ -74,6 +74,13 @@ void mt_preflight_explain(int err, const char *log, char ret_line[MT_PREFLIGHT_M
 {
 	const char *hint;
 
+	/* The verifier ends its log with what it has cost. */
+	if (strstr(log, "\nprocessed ")) {
+		snprintf(ret_line, MT_PREFLIGHT_MAX,
+			 "this kernel's BPF verifier refuses a program: %s; -v shows its words "
+			 "(Linux 6.1 is the oldest kernel supported)", strerror(-err));
+		return;
+	}
 	switch (-err) {
 	case EPERM:
 	case EACCES:
@@ -84,8 +91,7 @@ void mt_preflight_explain(int err, const char *log, char ret_line[MT_PREFLIGHT_M
 		hint = "no memory for the rings; try a smaller --ring-size and --stack-ring-size";
 		break;
 	case EINVAL:
-		hint = "the kernel is too old (Linux 6.1 is needed) or refused a program; "
-		       "-v shows what it said";
+		hint = "the kernel may be too old: Linux 6.1 is needed; -v shows what it said";
 		break;
 	default:
 		hint = "-v shows what the kernel said";

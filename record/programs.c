@@ -16,30 +16,27 @@ static char *log_buffer;
 
 static int keep_log(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[MT_PROGRAMS_LOG_MAX];
-	size_t used = strlen(log_buffer), len;
+	size_t used = strlen(log_buffer), len, room = MT_PROGRAMS_LOG_MAX - 1;
+	char *text = NULL;
 	int n;
 
 	if (level == LIBBPF_DEBUG)
 		return 0;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	n = vsnprintf(line, sizeof(line), format, args);
+	n = vasprintf(&text, format, args);
 #pragma GCC diagnostic pop
-	if (n <= 0)
+	if (n < 0)
 		return 0;
-	len = (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1;
-	if (len > MT_PROGRAMS_LOG_MAX - 1 - used) {
-		/* The end of the verifier's output says most. */
-		size_t drop = len - (MT_PROGRAMS_LOG_MAX - 1 - used);
-
-		if (drop > used)
-			drop = used;
-		memmove(log_buffer, log_buffer + drop, used - drop);
-		used -= drop;
+	/* The verifier's output can be megabytes; its end says what was wrong. */
+	len = (size_t)n < room ? (size_t)n : room;
+	if (used > room - len) {
+		memmove(log_buffer, log_buffer + used - (room - len), room - len);
+		used = room - len;
 	}
-	memcpy(log_buffer + used, line, len);
+	memcpy(log_buffer + used, text + n - len, len);
 	log_buffer[used + len] = '\0';
+	free(text);
 	return 0;
 }
 
