@@ -1,0 +1,34 @@
+/*
+ * record/elf_image.h - a mapped 64-bit little-endian ELF file and checked access to its tables.
+ */
+#ifndef MT_ELF_IMAGE_H
+#define MT_ELF_IMAGE_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_elf_image {
+	const uint8_t *bytes;
+	size_t size;
+	const Elf64_Phdr *phdrs;	/* NULL if there are none that lie in the file */
+	size_t n_phdrs;
+	const Elf64_Shdr *shdrs;
+	size_t n_shdrs;
+};
+
+/* Map the file at fd. 0, -MT_E_NOT_ELF, -errno. */
+int mt_elf_image_open(int fd, struct mt_elf_image *ret_image);
+void mt_elf_image_close(struct mt_elf_image *image);
+
+/* Bytes [offset, offset + size) of the file, NULL unless all of them are in it and aligned to 8. */
+const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset, uint64_t size);
+
+/* The string at offset of a string table of the file, NULL unless it ends inside the table. */
+const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table, uint64_t size,
+				uint64_t offset);
+
+/* File offset of a virtual address whose byte comes from the file, -1 if there is none. */
+int64_t mt_elf_image_offset(const struct mt_elf_image *image, uint64_t vaddr, uint32_t flags);
+
+#endif
