@@ -422,7 +422,7 @@ static struct unit *unit_of(struct mt_lines *lines, Dwarf_Die *die)
 {
 	struct unit key;
 
-	if (!dwarf_diecu(die, &key.die, NULL, NULL))
+	if (!lines->n || !dwarf_diecu(die, &key.die, NULL, NULL))
 		return NULL;
 	return bsearch(&key, lines->units, lines->n, sizeof(key), by_die_addr);
 }
@@ -499,17 +499,19 @@ static bool is_c(Dwarf_Die *unit)
 
 static void name_call(struct mt_lines *lines, struct unit *unit, struct call *call)
 {
+	bool plain = is_c(&unit->die);
 	Dwarf_Attribute attr;
 
 	call->named = true;
-	if (dwarf_attr_integrate(&call->die, DW_AT_linkage_name, &attr) ||
-	    dwarf_attr_integrate(&call->die, DW_AT_MIPS_linkage_name, &attr))
+	/* In C it is only what an asm label says (__GI_ names of the C library). */
+	if (!plain && (dwarf_attr_integrate(&call->die, DW_AT_linkage_name, &attr) ||
+		       dwarf_attr_integrate(&call->die, DW_AT_MIPS_linkage_name, &attr)))
 		call->linkage = dwarf_formstring(&attr);
 	if (call->linkage)
 		return;
 	if (dwarf_attr_integrate(&call->die, DW_AT_name, &attr))
 		call->name = dwarf_formstring(&attr);
-	if (call->name && !is_c(&unit->die))
+	if (call->name && !plain)
 		call->name = qualify(lines, &call->die, call->name);
 }
 

@@ -38,6 +38,7 @@ static void fill_entry(struct entry *entry, const struct mt_elf_symbol *elf, uin
 	entry->symbol.name = elf->name;
 	entry->symbol.function = elf->type == STT_FUNC || elf->type == STT_GNU_IFUNC;
 	entry->symbol.sized = elf->size != 0;
+	entry->symbol.global = elf->binding != STB_LOCAL;
 	entry->section_end = elf->section_end;
 	entry->order = order;
 	entry->rank = elf->binding == STB_GLOBAL || elf->binding == STB_GNU_UNIQUE ? 0 :
@@ -152,6 +153,8 @@ static int by_addr_preference(const void *va, const void *vb)
 		order = compare_u64(b->rank, a->rank);
 	if (!order)
 		order = compare_u64(b->underscores, a->underscores);
+	if (!order)
+		order = compare_u64(strlen(b->symbol.name), strlen(a->symbol.name));
 	if (!order)
 		order = strcmp(b->symbol.name, a->symbol.name);
 	return order;

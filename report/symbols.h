@@ -20,6 +20,7 @@ struct mt_symbol {
 	const char *name;	/* as in the file, mangled; lives as long as the module */
 	bool function;		/* STT_FUNC or STT_GNU_IFUNC */
 	bool sized;		/* the file itself gave a size */
+	bool global;		/* or weak: a name other files can use */
 };
 
 /*
@@ -35,7 +36,7 @@ const struct mt_symbol *mt_symbols_at(const struct mt_symbols *symbols, size_t i
 /*
  * The function that holds svma, or NULL. Never a data symbol, never one whose size or section
  * ends before svma. Where functions overlap, the one that starts last. Among aliases: global
- * before weak before local, then fewest leading underscores, then by name.
+ * before weak before local, then fewest leading underscores, then the shortest, then by name.
  */
 const struct mt_symbol *mt_symbols_find(const struct mt_symbols *symbols, uint64_t svma);
 

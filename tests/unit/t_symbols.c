@@ -78,7 +78,7 @@ Test(symbols, lookup_in_awkward_arrangements)
 	expect_find(base + 0x48, NULL);
 	expect_find(base + 0x50, NULL);
 	expect_find(base + 0x5f, NULL);
-	/* Global, then fewest underscores, then by name; the longer one where the others ended. */
+	/* Global, fewest underscores, shortest; alias_long where the others have ended. */
 	expect_find(base + 0x60, "_alias_global");
 	expect_find(base + 0x6f, "_alias_global");
 	expect_find(base + 0x70, "alias_long");
@@ -99,7 +99,9 @@ Test(symbols, sizes_and_what_is_left_out)
 	load(in_dir("overlap.so"));
 	base = named("outer")->addr;
 	cr_expect_eq(named("outer")->size, 0x40);
-	cr_expect(named("outer")->sized && named("outer")->function);
+	cr_expect(named("outer")->sized && named("outer")->function && named("outer")->global);
+	cr_expect(named("alias_weak")->global);
+	cr_expect(!named("inner")->global);
 	cr_expect_eq(named("unsized")->size, 0x10);
 	cr_expect(!named("unsized")->sized);
 	cr_expect_eq(named("table_in_text")->size, 0x10);
