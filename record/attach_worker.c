@@ -1,7 +1,10 @@
 #include "record/attach_worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -28,6 +31,7 @@ struct mt_attach_worker {
 };
 
 int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
+			 struct mt_stop_table *table,
 			 mt_attach_notify_fn notify, void *arg,
 			 struct mt_attach_worker **ret_worker)
 {
@@ -42,7 +46,7 @@ int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attac
 	worker->arg = arg;
 	err = mt_ring_open(mt_programs_requests_fd(programs), &worker->requests);
 	if (!err)
-		err = mt_stopped_new(&worker->stopped);
+		err = mt_stopped_new(table, &worker->stopped);
 	if (!err) {
 		worker->seen = calloc(SEEN_MAX, sizeof(*worker->seen));
 		if (!worker->seen)
@@ -88,24 +92,61 @@ static void remember_seen(struct mt_attach_worker *worker, uint32_t dev, uint64_
 	mt_programs_know_inode(worker->programs, dev, ino);
 }
 
-/* Attach to the file behind a mapping; -errno only if it has allocators that stay unprobed. */
-static int attach_file(struct mt_attach_worker *worker, int pid, const struct mt_proc_map *map,
-		       size_t *ret_probes)
+/*
+ * Attach to the file at fd, unless its inode (as stat sees it) has been dealt with under another
+ * device number. -errno only if it has allocators that stay unprobed.
+ */
+static int attach_file(struct mt_attach_worker *worker, int fd, size_t *ret_probes)
 {
 	struct mt_probe probes[MT_PROBES_MAX];
+	struct stat st;
+	uint32_t dev;
 	size_t n = 0;
-	int fd, err;
+	int err;
 
-	fd = mt_proc_map_open(pid, map);
-	if (fd < 0)
-		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	dev = major(st.st_dev) << 20 | minor(st.st_dev);
+	if (already_seen(worker, dev, st.st_ino))
+		return 0;
 	err = mt_allocators_find(fd, probes, &n);
 	if (err == -MT_E_NOT_ELF)
 		err = n = 0;
 	if (!err && n)
 		err = mt_attacher_attach(worker->attacher, fd, probes, n);
-	close(fd);
+	remember_seen(worker, dev, st.st_ino);
 	*ret_probes = n;
+	return err;
+}
+
+static void report_file(struct mt_attach_worker *worker, int pid, const char *path, size_t probes,
+			int err)
+{
+	struct mt_attach_report *report = &worker->report;
+
+	report->files++;
+	if (err) {
+		report->failed++;
+		if (!report->failure[0])
+			snprintf(report->failure, sizeof(report->failure), "%.180s: %s", path,
+				 mt_strerror(err));
+	} else if (probes) {
+		report->probed++;
+	}
+	if (worker->notify)
+		worker->notify(worker->arg, pid, path, probes, err);
+}
+
+int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path)
+{
+	size_t probes = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = attach_file(worker, fd, &probes);
+	close(fd);
+	report_file(worker, 0, path, probes, err);
 	return err;
 }
 
@@ -119,11 +160,10 @@ static int visit_map(void *arg, const struct mt_proc_map *map)
 	struct visit *visit = arg;
 	struct mt_attach_worker *worker = visit->worker;
 	const struct mt_ring_request *request = visit->request;
-	struct mt_attach_report *report = &worker->report;
 	uint32_t dev = map->dev_major << 20 | map->dev_minor;
 	uint64_t ino = map->ino;
 	size_t probes = 0;
-	int err;
+	int fd, err;
 
 	if (!ino)
 		return 0;
@@ -134,19 +174,13 @@ static int visit_map(void *arg, const struct mt_proc_map *map)
 	}
 	if (already_seen(worker, dev, ino))
 		return 0;
-	err = attach_file(worker, request->pid, map, &probes);
-	report->files++;
-	if (err) {
-		report->failed++;
-		if (!report->failure[0])
-			snprintf(report->failure, sizeof(report->failure), "%.180s: %s", map->path,
-				 mt_strerror(err));
-	} else if (probes) {
-		report->probed++;
-	}
-	remember_seen(worker, dev, ino);
-	if (worker->notify)
-		worker->notify(worker->arg, request->pid, map->path, probes, err);
+	fd = mt_proc_map_open(request->pid, map);
+	err = fd < 0 ? fd : attach_file(worker, fd, &probes);
+	if (fd >= 0)
+		close(fd);
+	if (!already_seen(worker, dev, ino))
+		remember_seen(worker, dev, ino);
+	report_file(worker, request->pid, map->path, probes, err);
 	return 0;
 }
 

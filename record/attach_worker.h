@@ -13,6 +13,7 @@
 struct mt_attach_worker;
 struct mt_attacher;
 struct mt_programs;
+struct mt_stop_table;
 
 struct mt_attach_report {
 	uint32_t stops;		/* processes stopped, counted each time */
@@ -27,12 +28,16 @@ struct mt_attach_report {
 typedef void (*mt_attach_notify_fn)(void *arg, int pid, const char *path, unsigned int probes,
 				    int err);
 
-/* programs and attacher are borrowed; notify may be NULL. */
+/* programs, attacher and table (see record/stopped.h) are borrowed; notify may be NULL. */
 int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
+			 struct mt_stop_table *table,
 			 mt_attach_notify_fn notify, void *arg,
 			 struct mt_attach_worker **ret_worker);
 /* Resumes what is still stopped. */
 void mt_attach_worker_free(struct mt_attach_worker *worker);
+
+/* Attach to a file before anybody maps it, so that its mapping will stop nobody. -errno. */
+int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path);
 
 /* Readable when there is work. Borrowed. */
 int mt_attach_worker_fd(const struct mt_attach_worker *worker);

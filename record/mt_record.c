@@ -12,14 +12,17 @@
 static void notify(void *arg, int pid, const char *path, unsigned int probes, int err)
 {
 	const struct mt_record_opts *opts = arg;
+	char when[32] = "before the start";
 
+	if (pid)
+		snprintf(when, sizeof(when), "in process %d", pid);
 	if (err)
-		fprintf(stderr, "mt-record: cannot probe %s (pid %d): %s\n", path, pid,
+		fprintf(stderr, "mt-record: cannot probe %s %s: %s\n", path, when,
 			mt_strerror(err));
 	else if (probes && opts->verbose)
-		fprintf(stderr, "mt-record: %s: %u functions probed (pid %d)\n", path, probes, pid);
+		fprintf(stderr, "mt-record: %s: %u functions probed %s\n", path, probes, when);
 	else if (opts->verbose > 1)
-		fprintf(stderr, "mt-record: %s: no allocator (pid %d)\n", path, pid);
+		fprintf(stderr, "mt-record: %s: no allocator, seen %s\n", path, when);
 }
 
 static void print_bytes(uint64_t bytes, char *text, size_t size)

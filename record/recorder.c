@@ -14,6 +14,8 @@
 #include "common/artifact.h"
 #include "common/version.h"
 #include "record/attach.h"
+#include "record/closure.h"
+#include "record/guardian.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
 #include "record/preflight.h"
@@ -31,6 +33,7 @@ struct recorder {
 	struct mt_target *target;
 	struct mt_programs *programs;
 	struct mt_attacher *attacher;
+	struct mt_guardian *guardian;
 	struct mt_attach_worker *worker;
 	struct mt_mmap_events *mappings;
 	struct mt_pipeline *pipeline;
@@ -99,6 +102,14 @@ static int load(struct recorder *rec, char *log)
 	return 0;
 }
 
+static void learn(void *arg, const char *path)
+{
+	struct recorder *rec = arg;
+
+	/* A failure is in the worker's report; the mapping itself will ask again if it must. */
+	mt_attach_worker_learn(rec->worker, path);
+}
+
 /* Everything that must be in place before the command runs. */
 static int arm(struct recorder *rec, mt_attach_notify_fn notify, void *arg)
 {
@@ -109,7 +120,13 @@ static int arm(struct recorder *rec, mt_attach_notify_fn notify, void *arg)
 		return fail(rec, MT_EXIT_FAILED,
 			    "perf_event_open is refused, mappings cannot be recorded; "
 			    "run as root, or: sysctl kernel.perf_event_paranoid=1", err);
-	err = mt_attach_worker_new(rec->programs, rec->attacher, notify, arg, &rec->worker);
+	err = mt_guardian_start(mt_programs_requests_fd(rec->programs), &rec->guardian);
+	if (!err)
+		err = mt_attach_worker_new(rec->programs, rec->attacher,
+					   mt_guardian_table(rec->guardian), notify, arg,
+					   &rec->worker);
+	if (!err)
+		err = mt_closure_each(rec->opts->command[0], learn, rec);
 	if (!err)
 		err = mt_programs_track(rec->programs, mt_target_pidfd(rec->target));
 	if (err)
@@ -317,6 +334,7 @@ int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notif
 
 	mt_attacher_free(rec.attacher);
 	mt_attach_worker_free(rec.worker);
+	mt_guardian_free(rec.guardian);
 	mt_pipeline_free(rec.pipeline);
 	mt_mmap_events_free(rec.mappings);
 	mt_programs_free(rec.programs);

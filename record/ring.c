@@ -93,6 +93,11 @@ void mt_ring_release(struct mt_ring *ring)
 	__atomic_store_n(ring->consumer_pos, ring->pos, __ATOMIC_RELEASE);
 }
 
+void mt_ring_restart(struct mt_ring *ring)
+{
+	ring->pos = __atomic_load_n(ring->consumer_pos, __ATOMIC_ACQUIRE);
+}
+
 uint64_t mt_ring_mark(const struct mt_ring *ring)
 {
 	return __atomic_load_n(ring->producer_pos, __ATOMIC_ACQUIRE);

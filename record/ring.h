@@ -25,6 +25,9 @@ uint64_t mt_ring_mark(const struct mt_ring *ring);
 /* Has all before the mark been read? If not and mt_ring_next() gives nothing, a record is being filled. */
 bool mt_ring_passed(const struct mt_ring *ring, uint64_t mark);
 
+/* Go back to the first record that has not been released. */
+void mt_ring_restart(struct mt_ring *ring);
+
 /* Give all that mt_ring_next() has passed back to the kernel. */
 void mt_ring_release(struct mt_ring *ring);
 

@@ -1,19 +1,23 @@
 #include "record/stopped.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "record/guardian.h"
+#include "record/process_state.h"
+
 struct one {
 	int pid;
+	int slot;	/* in the shared table, -1 if it is full */
 	int pidfd;
 	uint64_t since;
 };
 
 struct mt_stopped {
+	struct mt_stop_table *table;
 	struct one *processes;
 	uint32_t n;
 	uint32_t cap;
@@ -27,12 +31,13 @@ static uint64_t now(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-int mt_stopped_new(struct mt_stopped **ret_stopped)
+int mt_stopped_new(struct mt_stop_table *table, struct mt_stopped **ret_stopped)
 {
 	struct mt_stopped *stopped = calloc(1, sizeof(*stopped));
 
 	if (!stopped)
 		return -ENOMEM;
+	stopped->table = table;
 	*ret_stopped = stopped;
 	return 0;
 }
@@ -46,60 +51,17 @@ void mt_stopped_free(struct mt_stopped *stopped)
 	free(stopped);
 }
 
-/* State letter of a thread, proc(5); 0 if it is gone. */
-static char thread_state(int pid, const char *tid)
+static int take_slot(struct mt_stop_table *table, int pid)
 {
-	char path[64], line[512], *after_comm;
-	FILE *file;
-	char state = 0;
+	int i;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fgets(line, sizeof(line), file)) {
-		/* The name may hold spaces and parentheses. */
-		after_comm = strrchr(line, ')');
-		if (after_comm && after_comm[1] == ' ')
-			state = after_comm[2];
+	for (i = 0; i < MT_STOP_SLOTS; i++) {
+		if (!table->pids[i]) {
+			table->pids[i] = pid;
+			return i;
+		}
 	}
-	fclose(file);
-	return state;
-}
-
-/* 1: every thread stands still, 0: not yet, -ESRCH: the process is gone. */
-static int all_stopped(int pid)
-{
-	char path[32];
-	struct dirent *entry;
-	bool any = false, any_stopped = false;
-	int result = 1;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return -ESRCH;
-	while (result && (entry = readdir(dir))) {
-		char state;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		state = thread_state(pid, entry->d_name);
-		if (state == 0 || state == 'Z' || state == 'X')
-			continue;
-		any = true;
-		if (state == 'T' || state == 't')
-			any_stopped = true;
-		else if (state != 'D')
-			result = 0;
-	}
-	closedir(dir);
-	/* No thread that could be read is not the same as all stopped. */
-	if (result && !any)
-		return -ESRCH;
-	/* One that sleeps in the kernel (vfork) meets the stop before it runs any code again. */
-	return result && any_stopped;
+	return -1;
 }
 
 /* 1: it was remembered already. */
@@ -122,7 +84,9 @@ static int remember(struct mt_stopped *stopped, int pid, uint64_t since)
 	pidfd = syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
 		return -errno;
-	stopped->processes[stopped->n++] = (struct one){ pid, pidfd, since };
+	stopped->processes[stopped->n++] = (struct one){
+		.pid = pid, .slot = take_slot(stopped->table, pid), .pidfd = pidfd, .since = since,
+	};
 	return 0;
 }
 
@@ -141,7 +105,7 @@ int mt_stopped_add(struct mt_stopped *stopped, int pid, uint64_t since, uint64_t
 		return err;
 	}
 	for (;;) {
-		err = all_stopped(pid);
+		err = mt_process_all_stopped(pid);
 		if (err)
 			return err < 0 ? err : 0;
 		if (now() - start > deadline_ns)
@@ -159,6 +123,8 @@ uint64_t mt_stopped_resume_all(struct mt_stopped *stopped)
 		one = &stopped->processes[--stopped->n];
 		syscall(SYS_pidfd_send_signal, one->pidfd, SIGCONT, NULL, 0);
 		close(one->pidfd);
+		if (one->slot >= 0)
+			stopped->table->pids[one->slot] = 0;
 		took = now() - one->since;
 		if (took > longest)
 			longest = took;

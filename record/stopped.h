@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct mt_stop_table;
 struct mt_stopped;
 
-int mt_stopped_new(struct mt_stopped **ret_stopped);
+/* table (borrowed) is where the guardian looks for whom to resume should we die. */
+int mt_stopped_new(struct mt_stop_table *table, struct mt_stopped **ret_stopped);
 /* Resumes all. */
 void mt_stopped_free(struct mt_stopped *stopped);
 

@@ -1,0 +1,136 @@
+#include "record/guardian.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/mt_ring.h"
+#include "record/process_state.h"
+#include "record/ring.h"
+
+/* Programs end a moment after the last descriptor is closed; until then they may still stop someone. */
+#define WATCH_ROUNDS 50
+#define WATCH_PAUSE_NS 10000000
+
+struct mt_guardian {
+	pid_t pid;
+	int quit;	/* write end: a byte says all is well */
+	struct mt_stop_table *table;
+};
+
+static void resume(int pid)
+{
+	if (pid > 0 && mt_process_state(pid) == 'T')
+		kill(pid, SIGCONT);
+}
+
+static void resume_all(struct mt_stop_table *table, struct mt_ring *requests)
+{
+	struct timespec pause = { .tv_nsec = WATCH_PAUSE_NS };
+	const void *data;
+	size_t len, i;
+	int round;
+
+	for (round = 0; round < WATCH_ROUNDS; round++) {
+		for (i = 0; i < MT_STOP_SLOTS; i++)
+			resume(table->pids[i]);
+		/* Not released, so that a request whose stop had not taken effect is met again. */
+		mt_ring_restart(requests);
+		while (mt_ring_next(requests, &data, &len))
+			if (len >= sizeof(struct mt_ring_request))
+				resume((int)((const struct mt_ring_request *)data)->pid);
+		nanosleep(&pause, NULL);
+	}
+}
+
+static void close_all_but(int a, int b)
+{
+	int low = a < b ? a : b, high = a < b ? b : a;
+
+	if (low > 0)
+		syscall(SYS_close_range, 0, low - 1, 0);
+	if (high > low + 1)
+		syscall(SYS_close_range, low + 1, high - 1, 0);
+	syscall(SYS_close_range, high + 1, ~0u, 0);
+}
+
+static void run(int quit, int requests_fd, struct mt_stop_table *table)
+{
+	struct mt_ring *requests;
+	sigset_t all;
+	char byte;
+	ssize_t n;
+
+	/* A signal for the group, or a closed terminal, is not for the guardian. */
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, "mt-guardian");
+	if (mt_ring_open(requests_fd, &requests))
+		_exit(1);
+	close_all_but(quit, requests_fd);
+	do {
+		n = read(quit, &byte, 1);
+	} while (n < 0 && errno == EINTR);
+	if (n == 0)
+		resume_all(table, requests);
+	_exit(0);
+}
+
+int mt_guardian_start(int requests_fd, struct mt_guardian **ret_guardian)
+{
+	struct mt_guardian *guardian = calloc(1, sizeof(*guardian));
+	int quit[2];
+	void *table;
+
+	if (!guardian)
+		return -ENOMEM;
+	table = mmap(NULL, sizeof(*guardian->table), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (table == MAP_FAILED || pipe2(quit, O_CLOEXEC)) {
+		int err = -errno;
+
+		if (table != MAP_FAILED)
+			munmap(table, sizeof(*guardian->table));
+		free(guardian);
+		return err;
+	}
+	guardian->table = table;
+	guardian->quit = quit[1];
+	guardian->pid = fork();
+	if (guardian->pid == 0) {
+		close(quit[1]);
+		run(quit[0], requests_fd, guardian->table);
+	}
+	close(quit[0]);
+	if (guardian->pid < 0) {
+		int err = -errno;
+
+		mt_guardian_free(guardian);
+		return err;
+	}
+	*ret_guardian = guardian;
+	return 0;
+}
+
+struct mt_stop_table *mt_guardian_table(struct mt_guardian *guardian)
+{
+	return guardian->table;
+}
+
+void mt_guardian_free(struct mt_guardian *guardian)
+{
+	if (!guardian)
+		return;
+	if (guardian->pid > 0 && write(guardian->quit, "", 1) == 1)
+		waitpid(guardian->pid, NULL, 0);
+	close(guardian->quit);
+	munmap(guardian->table, sizeof(*guardian->table));
+	free(guardian);
+}

@@ -1,0 +1,63 @@
+#!/bin/bash
+# Stops for attaching are rare, short, and never outlive the recorder.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+stops()
+{
+	sed -n 's/.* \([0-9]*\) stops,.*/\1/p' err.txt
+}
+
+# An ordinary command's files are known before it starts.
+for command in true 'git --version' 'sh -c true' 'perl -e 1' ls; do
+	# shellcheck disable=SC2086 # a command line
+	mt-record -v -o run.mt -- $command >out.txt 2>err.txt
+	is "no stop: $command" "$(stops)" 0
+done
+printf '#!/usr/bin/env python3\nprint(1)\n' >script
+chmod +x script
+mt-record -v -o run.mt -- ./script >out.txt 2>err.txt
+is 'no stop: a script by env' "$(stops)" 0
+
+# A library that is opened later stops its process for a moment.
+mt-record -v -o run.mt -- /usr/bin/python3 -c 'import _json' >out.txt 2>err.txt
+is 'a stop for a library opened later' "$(stops)" 1
+
+# The recorder stands still, the command opens a library and is stopped, the recorder is killed.
+cat >late.py <<'EOF'
+import os, time
+print(os.getpid(), flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.01)
+import _json
+open("done", "w").close()
+EOF
+mt-record -q -o killed.mt -- /usr/bin/python3 late.py >pid.txt 2>err.txt &
+recorder=$!
+for _ in $(seq 500); do
+	[ -s pid.txt ] && break
+	sleep 0.02
+done
+target=$(cat pid.txt)
+kill -STOP "$recorder"
+: >go
+state=
+for _ in $(seq 250); do
+	state=$(sed 's/.*) \(.\).*/\1/' "/proc/$target/stat")
+	[ "$state" = T ] && break
+	sleep 0.02
+done
+is 'stopped while nobody attends' "$state" T
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+for _ in $(seq 250); do
+	[ -e done ] && break
+	sleep 0.02
+done
+is 'resumed after the recorder was killed' "$(ls done 2>&1)" 'done'
+for _ in $(seq 250); do
+	kill -0 "$target" 2>/dev/null || break
+	sleep 0.02
+done
+kill -0 "$target" 2>/dev/null
+is 'and ran to its end' $? 1
