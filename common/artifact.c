@@ -83,7 +83,7 @@ static int decode(struct mt_block *block, struct mt_mp_cursor *cur, uint32_t wan
 			return err;
 	}
 	if (block->kind == MT_BLOCK_EVENTS)
-		return mt_events_decode(block, mt_table(block->kind), cur);
+		return mt_events_decode(block, cur);
 	return mt_table_decode(block, mt_table(block->kind), cur);
 }
 

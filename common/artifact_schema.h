@@ -49,7 +49,7 @@ struct mt_table {
 	uint32_t n_fields;
 };
 
-/* NULL for MT_BLOCK_UNKNOWN. Events' table has no fields: see artifact_events.c. */
+/* NULL for MT_BLOCK_UNKNOWN. Events' table has no fields: see artifact_events.h. */
 const struct mt_table *mt_table(enum mt_block_kind kind);
 
 /* Bytes that one row, or the block around rows, needs at most. */
@@ -68,8 +68,7 @@ uint8_t *mt_block_head_put(uint8_t *p, const struct mt_table *table);
  * one pointer), and set n, dropped, skipped. -MT_E_CORRUPT, -MT_E_LIMIT, -ENOMEM.
  */
 int mt_table_decode(struct mt_block *block, const struct mt_table *table, struct mt_mp_cursor *cur);
-int mt_events_decode(struct mt_block *block, const struct mt_table *table,
-		     struct mt_mp_cursor *cur);
+int mt_events_decode(struct mt_block *block, struct mt_mp_cursor *cur);
 
 /* One value of any kind but DELTA. */
 size_t mt_field_bound(const struct mt_field *field, const void *row);

@@ -9,6 +9,7 @@
 
 #define FRAME_HEAD_MAX 18
 #define BLOCK_MAX (128u << 10)
+#define PART_MIN 2048u	/* less is not worth zstd tables of its own */
 
 struct mt_packer {
 	ZSTD_CCtx *ctx;
@@ -41,7 +42,8 @@ int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer)
 	if (!packer)
 		return -ENOMEM;
 	packer->max = max;
-	packer->cap = ZSTD_compressBound(max);
+	/* Each part between two cuts may be stored as it is, with a head of its own. */
+	packer->cap = ZSTD_compressBound(max) + max / PART_MIN * 3;
 	packer->out = malloc(packer->cap);
 	packer->ctx = ZSTD_createCCtx();
 	warm_up = calloc(1, max);
@@ -53,7 +55,7 @@ int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer)
 		goto out;
 
 	/* zstd sizes its tables at the first frame; the largest one fits all others. */
-	err = mt_packer_pack(packer, warm_up, max, &frame, &size);
+	err = mt_packer_pack(packer, warm_up, max, &max, 1, &frame, &size);
 	if (err)
 		goto out;
 	memset(packer->out, 0, packer->cap);
@@ -75,18 +77,41 @@ void mt_packer_free(struct mt_packer *packer)
 	free(packer);
 }
 
-int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len,
-		   const uint8_t **ret_frame, size_t *ret_size)
+/* Compress up to the offset end, and close zstd's block or the frame there. */
+static int pack_part(struct mt_packer *packer, ZSTD_outBuffer *out, ZSTD_inBuffer *in, size_t end,
+		     ZSTD_EndDirective directive)
 {
-	size_t size;
+	size_t left;
+
+	in->size = end;
+	left = ZSTD_compressStream2(packer->ctx, out, in, directive);
+	/* The output has room for all of it, so nothing is ever left for a second call. */
+	return ZSTD_isError(left) || left || in->pos != end ? -ENOMEM : 0;
+}
+
+int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len, const size_t *cuts,
+		   uint32_t n_cuts, const uint8_t **ret_frame, size_t *ret_size)
+{
+	ZSTD_outBuffer out = { packer->out, packer->cap, 0 };
+	ZSTD_inBuffer in = { content, 0, 0 };
+	uint32_t i;
+	int err = 0;
 
 	if (len > packer->max)
 		return -MT_E_LIMIT;
-	size = ZSTD_compress2(packer->ctx, packer->out, packer->cap, content, len);
-	if (ZSTD_isError(size))
+	if (ZSTD_isError(ZSTD_CCtx_reset(packer->ctx, ZSTD_reset_session_only)) ||
+	    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(packer->ctx, len)))
 		return -ENOMEM;
+	for (i = 0; i < n_cuts && !err; i++) {
+		if (cuts[i] - in.pos >= PART_MIN && len - cuts[i] >= PART_MIN)
+			err = pack_part(packer, &out, &in, cuts[i], ZSTD_e_flush);
+	}
+	if (!err)
+		err = pack_part(packer, &out, &in, len, ZSTD_e_end);
+	if (err)
+		return err;
 	*ret_frame = packer->out;
-	*ret_size = size;
+	*ret_size = out.pos;
 	return 0;
 }
 

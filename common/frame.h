@@ -27,14 +27,18 @@ struct mt_frame_span {
 };
 
 /*
- * Compressor at this zstd level for contents of at most max bytes. Its memory is allocated,
- * and used once, here.
+ * Compressor at this zstd level for contents of at most max bytes. All its memory is
+ * allocated here.
  */
 int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer);
 void mt_packer_free(struct mt_packer *packer);
-/* The frame of content: borrowed until the next call. 0, -ENOMEM, -MT_E_LIMIT. */
-int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len,
-		   const uint8_t **ret_frame, size_t *ret_size);
+/*
+ * The frame of content: borrowed until the next call. At the cuts, rising offsets in content,
+ * the kind of the bytes changes: statistics gathered before one are not used behind it.
+ * 0, -ENOMEM, -MT_E_LIMIT.
+ */
+int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len, const size_t *cuts,
+		   uint32_t n_cuts, const uint8_t **ret_frame, size_t *ret_size);
 
 int mt_unpacker_new(struct mt_unpacker **ret_unpacker);
 void mt_unpacker_free(struct mt_unpacker *unpacker);

@@ -116,10 +116,16 @@ static inline uint8_t *mt_mp_put_str(uint8_t *p, const void *bytes, uint32_t len
 	return p + len;
 }
 
-static inline uint8_t *mt_mp_put_bin(uint8_t *p, const void *bytes, uint32_t len)
+/* The content of len bytes is to follow. */
+static inline uint8_t *mt_mp_put_bin_head(uint8_t *p, uint32_t len)
 {
 	*p++ = len <= UINT8_MAX ? 0xc4 : len <= UINT16_MAX ? 0xc5 : 0xc6;
-	p = mt_mp_put_be(p, len, len <= UINT8_MAX ? 1 : len <= UINT16_MAX ? 2 : 4);
+	return mt_mp_put_be(p, len, len <= UINT8_MAX ? 1 : len <= UINT16_MAX ? 2 : 4);
+}
+
+static inline uint8_t *mt_mp_put_bin(uint8_t *p, const void *bytes, uint32_t len)
+{
+	p = mt_mp_put_bin_head(p, len);
 	if (len)
 		__builtin_memcpy(p, bytes, len);
 	return p + len;

@@ -1,4 +1,5 @@
 #include "record/writer.h"
+#include "common/artifact_events.h"
 #include "common/artifact_schema.h"
 #include "common/buf.h"
 #include "common/error.h"
@@ -9,12 +10,12 @@
 #include <unistd.h>
 
 /*
- * A frame's content. Events: a block of this many rows (about 350 KB) is a frame, small
+ * A frame's content. Events: a block of this many rows (about 400 KB) is a frame, small
  * enough to stay in a core's cache through encoding and compression. Stacks: zstd finds
  * repetition within a frame only, so it is long.
  */
 #define EVENTS_ROWS (1u << 15)
-#define EVENTS_MAX ((size_t)EVENTS_ROWS * 9 * 9 + 4096)
+#define EVENTS_MAX ((size_t)EVENTS_ROWS * MT_EVENT_COLS * MT_PLANES_MAX + 4096)
 #define STACKS_MAX ((size_t)2 << 20)
 #define SMALL_MAX ((size_t)256 << 10)
 #define EVENTS_LEVEL 1
@@ -119,13 +120,14 @@ static int index_add(struct mt_writer *writer, size_t size, size_t content, uint
 }
 
 static int pack_and_write(struct mt_writer *writer, struct mt_packer *packer,
-			  const struct mt_buf *content, uint32_t kinds)
+			  const struct mt_buf *content, const size_t *cuts, uint32_t n_cuts,
+			  uint32_t kinds)
 {
 	const uint8_t *frame;
 	size_t size;
 	int err;
 
-	err = mt_packer_pack(packer, content->data, content->len, &frame, &size);
+	err = mt_packer_pack(packer, content->data, content->len, cuts, n_cuts, &frame, &size);
 	if (err)
 		return err;
 	err = index_add(writer, size, content->len, kinds);
@@ -140,7 +142,7 @@ static int stream_flush(struct mt_writer *writer, struct stream *stream)
 
 	if (!stream->content.len)
 		return 0;
-	err = pack_and_write(writer, stream->packer, &stream->content, stream->kinds);
+	err = pack_and_write(writer, stream->packer, &stream->content, NULL, 0, stream->kinds);
 	mt_buf_reset(&stream->content);
 	stream->kinds = 0;
 	return err;
@@ -148,13 +150,18 @@ static int stream_flush(struct mt_writer *writer, struct stream *stream)
 
 static int write_events(struct mt_writer *writer, const struct mt_event *events, uint32_t n)
 {
+	struct stream *stream = &writer->events;
+	size_t cuts[MT_EVENT_CUTS_MAX];
+	uint32_t n_cuts;
 	int err;
 
-	err = mt_encode_events(&writer->events.content, events, n);
+	err = mt_encode_events_cut(&stream->content, events, n, cuts, &n_cuts);
 	if (err)
 		return err;
-	writer->events.kinds = MT_KIND_BIT(MT_BLOCK_EVENTS);
-	return stream_flush(writer, &writer->events);
+	err = pack_and_write(writer, stream->packer, &stream->content, cuts, n_cuts,
+			     MT_KIND_BIT(MT_BLOCK_EVENTS));
+	mt_buf_reset(&stream->content);
+	return err;
 }
 
 /* Definitions first: lifecycle, then stacks. */
@@ -360,7 +367,7 @@ static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trai
 	if (!err)
 		err = mt_packer_new(STACKS_LEVEL, buf.len, &packer);
 	if (!err)
-		err = pack_and_write(writer, packer, &buf, MT_KIND_BIT(MT_BLOCK_TRAILER));
+		err = pack_and_write(writer, packer, &buf, NULL, 0, MT_KIND_BIT(MT_BLOCK_TRAILER));
 	mt_packer_free(packer);
 	mt_buf_release(&buf);
 	free(kinds);
@@ -399,7 +406,7 @@ static int write_header(struct mt_writer *writer, const struct mt_header *header
 	if (!err)
 		err = mt_packer_new(STACKS_LEVEL, buf.len, &packer);
 	if (!err)
-		err = pack_and_write(writer, packer, &buf, MT_KIND_BIT(MT_BLOCK_HEADER));
+		err = pack_and_write(writer, packer, &buf, NULL, 0, MT_KIND_BIT(MT_BLOCK_HEADER));
 	mt_packer_free(packer);
 	mt_buf_release(&buf);
 	return err;

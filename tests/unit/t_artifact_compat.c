@@ -55,6 +55,24 @@ static void column(const char *key, uint32_t n, ...)
 
 #define I(x) ((int64_t)(x))
 
+/* A column of an events block: one plane, of the bytes of a string. */
+static void plane(const char *key, const char *content, uint32_t n)
+{
+	str(key);
+	p = mt_mp_put_array(p, 1);
+	p = mt_mp_put_bin(p, content, n);
+}
+
+static void planes(const char *key, uint32_t n_planes, uint32_t n)
+{
+	static const uint8_t zeros[16];
+
+	str(key);
+	p = mt_mp_put_array(p, n_planes);
+	while (n_planes--)
+		p = mt_mp_put_bin(p, zeros, n);
+}
+
 static int decode(void)
 {
 	size_t len = (size_t)(p - bytes), used = 0;
@@ -88,13 +106,16 @@ Test(compat, unknown_kind_and_newer_version_are_passed_over)
 Test(compat, events_of_a_later_writer)
 {
 	begin("events", 1, 9);
-	column("size", 2, I(10), I(20));
+	plane("size", "\012\024", 2);
 	column("colour", 1, I(5));
-	column("addr", 3, I(1), I(-3), I(2));
-	column("thread", 3, I(0), I(1), I(0));
-	column("stack", 2, I(7), I(8));
-	column("time", 3, I(0), I(5), I(-1));
-	column("type", 3, I(MT_EV_MALLOC), I(1000), I(MT_EV_CALLOC));
+	plane("addr", "\001\003\002", 3);
+	planes("thread", 0, 3);		/* all 0 */
+	plane("stack", "\007\010", 2);
+	plane("time", "\000\012\001", 3);	/* 0, +5, -1 */
+	str("type");			/* of two planes: 1, 0x302, 2 */
+	p = mt_mp_put_array(p, 2);
+	p = mt_mp_put_bin(p, "\001\002\002", 3);
+	p = mt_mp_put_bin(p, "\000\003\000", 3);
 	number("base_time", 100);
 	number("n", 3);
 	cr_assert_eq(decode(), 0);
@@ -103,9 +124,11 @@ Test(compat, events_of_a_later_writer)
 	cr_assert_eq(block.dropped, 1);
 	cr_assert_eq(block.skipped, 2);
 	check_event(&block.events[0], &(struct mt_event){
-		.type = MT_EV_MALLOC, .time = 100, .begin = 100, .addr = 1, .size = 10, .stack = 7 });
+		.type = MT_EV_MALLOC, .time = 100, .begin = 100, .addr = 1, .size = 10,
+		.stack = 7 });
 	check_event(&block.events[1], &(struct mt_event){
-		.type = MT_EV_CALLOC, .time = 104, .begin = 104, .addr = 0, .size = 20, .stack = 8 });
+		.type = MT_EV_CALLOC, .time = 104, .begin = 104, .addr = 2, .size = 20,
+		.stack = 8 });
 }
 
 Test(compat, lifecycle_of_a_later_writer)
@@ -122,7 +145,8 @@ Test(compat, lifecycle_of_a_later_writer)
 	cr_assert_eq(block.dropped, 2);
 	cr_assert_eq(block.skipped, 3);
 	check_lifecycle(block.lifecycle, &(struct mt_lifecycle){
-		.type = MT_LC_EXIT, .time = 11, .process = 5, .status = -5, .name = "", .path = "" });
+		.type = MT_LC_EXIT, .time = 11, .process = 5, .status = -5, .name = "",
+		.path = "" });
 }
 
 Test(compat, keys_of_a_later_writer)
@@ -191,37 +215,34 @@ Test(compat, wrong_blocks_are_corrupt)
 	cr_assert_eq(decode(), -MT_E_CORRUPT);
 }
 
-static void one_event(int64_t type, uint64_t thread, int64_t stack)
+static int one_event(char type, uint32_t thread_planes, uint32_t stack_planes, uint32_t n_sizes)
 {
 	begin("events", 1, 8);
 	number("n", 1);
 	number("base_time", 0);
-	column("type", 1, type);
-	column("time", 1, I(0));
-	str("thread");
-	p = mt_mp_put_array(p, 1);
-	p = mt_mp_put_uint(p, thread);
-	column("addr", 1, I(16));
-	column("size", 1, I(1));
-	column("stack", 1, stack);
+	plane("type", &type, 1);
+	planes("time", 8, 1);
+	planes("thread", thread_planes, 1);
+	planes("addr", 8, 1);
+	planes("size", 8, n_sizes);
+	planes("stack", stack_planes, n_sizes);
+	return decode();
 }
 
 Test(compat, wrong_events_are_corrupt)
 {
-	one_event(MT_EV_MALLOC, UINT32_MAX, UINT32_MAX);
-	cr_assert_eq(decode(), 0);
-	one_event(MT_EV_MALLOC, 1ull << 32, 1);
-	cr_assert_eq(decode(), -MT_E_CORRUPT);
-	one_event(MT_EV_MALLOC, 1, I(1) << 32);
-	cr_assert_eq(decode(), -MT_E_CORRUPT);
-	one_event(MT_EV_MALLOC, 1, -1);
-	cr_assert_eq(decode(), -MT_E_CORRUPT);
-	one_event(-1, 1, 1);
-	cr_assert_eq(decode(), -MT_E_CORRUPT);
-	one_event(MT_EV_FREE, 1, 1);	/* a free has no size */
-	cr_assert_eq(decode(), -MT_E_CORRUPT);
-	one_event(MT_EV_REALLOC, 1, 1);	/* no old_addr */
-	cr_assert_eq(decode(), -MT_E_CORRUPT);
+	cr_assert_eq(one_event(MT_EV_MALLOC, 4, 4, 1), 0);
+	cr_assert_eq(block.n, 1);
+	cr_assert_eq(one_event(MT_EV_FREE, 4, 4, 0), 0);
+	cr_assert_eq(block.n, 1);
+	cr_assert_eq(one_event(MT_EV_TYPES, 4, 4, 0), 0);
+	cr_assert_eq(block.n, 0);
+	cr_assert_eq(one_event(MT_EV_MALLOC, 5, 4, 1), -MT_E_CORRUPT);
+	cr_assert_eq(one_event(MT_EV_MALLOC, 4, 5, 1), -MT_E_CORRUPT);
+	cr_assert_eq(one_event(MT_EV_MALLOC, 4, 4, 0), -MT_E_CORRUPT);	/* too few */
+	cr_assert_eq(one_event(MT_EV_MALLOC, 4, 4, 2), -MT_E_CORRUPT);	/* too many */
+	cr_assert_eq(one_event(MT_EV_FREE, 4, 4, 1), -MT_E_CORRUPT);	/* has no size */
+	cr_assert_eq(one_event(MT_EV_REALLOC, 4, 4, 1), -MT_E_CORRUPT);	/* no old_addr */
 }
 
 Test(compat, strings_are_checked)
@@ -240,8 +261,10 @@ Test(compat, strings_are_checked)
 Test(compat, ceilings)
 {
 	static const char *const kinds[] = { "events", "lifecycle", "mappings", "loss", "stacks" };
-	static const uint32_t limits[] = { MT_BLOCK_EVENTS_MAX, MT_BLOCK_ROWS_MAX, MT_BLOCK_ROWS_MAX,
-					   MT_BLOCK_ROWS_MAX, MT_BLOCK_STACKS_MAX };
+	static const uint32_t limits[] = {
+		MT_BLOCK_EVENTS_MAX, MT_BLOCK_ROWS_MAX, MT_BLOCK_ROWS_MAX, MT_BLOCK_ROWS_MAX,
+		MT_BLOCK_STACKS_MAX,
+	};
 	size_t i;
 
 	for (i = 0; i < MT_ARRAY_SIZE(kinds); i++) {

@@ -290,17 +290,25 @@ static const msgpack_object *value_of(const msgpack_object *map, const char *key
 	return NULL;
 }
 
-static int64_t element(const msgpack_object *map, const char *key, uint32_t i)
+/* Value i of a column of byte planes; 0 for the planes that are not there. */
+static uint64_t element(const msgpack_object *map, const char *key, uint32_t i)
 {
-	const msgpack_object *array = value_of(map, key);
+	const msgpack_object *array = value_of(map, key), *plane;
+	uint64_t value = 0;
+	uint32_t k;
 
-	cr_assert(array && array->type == MSGPACK_OBJECT_ARRAY && i < array->via.array.size);
-	return array->via.array.ptr[i].via.i64;
+	cr_assert(array && array->type == MSGPACK_OBJECT_ARRAY);
+	for (k = 0; k < array->via.array.size; k++) {
+		plane = &array->via.array.ptr[k];
+		cr_assert(plane->type == MSGPACK_OBJECT_BIN && i < plane->via.bin.size);
+		value |= (uint64_t)(uint8_t)plane->via.bin.ptr[i] << (8 * k);
+	}
+	return value;
 }
 
 static uint32_t length(const msgpack_object *map, const char *key)
 {
-	return value_of(map, key) ? value_of(map, key)->via.array.size : 0;
+	return value_of(map, key) ? value_of(map, key)->via.array.ptr[0].via.bin.size : 0;
 }
 
 /* An events block as mt-artifact(5) describes it, seen by msgpack-c. */
@@ -334,13 +342,19 @@ Test(msgpack, events_block_read_by_msgpack_c)
 	cr_assert_eq(length(body, "old_addr"), 4);
 	cr_assert_eq(length(body, "begin"), 4);
 	cr_assert_eq(length(body, "align"), 1);
+	cr_assert_eq(value_of(body, "type")->via.array.size, 1);
+	cr_assert_eq(value_of(body, "addr")->via.array.size, 8);
+	cr_assert_eq(value_of(body, "thread")->via.array.size, 4);
+	cr_assert_eq(element(body, "type", 2), MT_EV_REALLOC);
 	cr_assert_eq(element(body, "time", 0), 0);
-	cr_assert_eq(element(body, "time", 1), -100);
-	cr_assert_eq(element(body, "addr", 0), 0x5000);
-	cr_assert_eq(element(body, "addr", 1), 0x10 - 0x5000);
-	cr_assert_eq(element(body, "old_addr", 0), 0);
-	cr_assert_eq(element(body, "begin", 0), 500);
-	cr_assert_eq(value_of(body, "old_addr")->via.array.ptr[2].type, MSGPACK_OBJECT_NIL);
+	cr_assert_eq(element(body, "time", 1), 199);		/* 100 back */
+	cr_assert_eq(element(body, "time", 2), 2200);		/* 1100 on */
+	cr_assert_eq(element(body, "addr", 1), 0x10);
+	cr_assert_eq(element(body, "old_addr", 0), 0);		/* in place */
+	cr_assert_eq(element(body, "old_addr", 1), UINT64_MAX - 1);
+	cr_assert_eq(element(body, "old_addr", 2), 0);		/* there was none, and addr is 0 */
+	cr_assert_eq(element(body, "begin", 0), 1000);
+	cr_assert_eq(element(body, "align", 0), UINT64_MAX);
 	msgpack_unpacked_destroy(&unpacked);
 	mt_buf_release(&buf);
 }

@@ -106,7 +106,8 @@ Test(writer, order_of_frames)
 Test(writer, counts_and_lag_are_filled_in)
 {
 	static const struct mt_event events[] = {
-		{ .type = MT_EV_MALLOC, .time = 1000, .begin = 0 },	/* begin means nothing here */
+		/* A malloc's begin means nothing. */
+		{ .type = MT_EV_MALLOC, .time = 1000, .begin = 0 },
 		{ .type = MT_EV_REALLOC, .time = 1010, .begin = 970 },
 		{ .type = MT_EV_FREE, .time = 990, .begin = 990 },
 		{ .type = MT_EV_FREE, .time = 1005 },
