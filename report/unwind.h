@@ -16,7 +16,7 @@ struct mt_unwinder;
 #define MT_UNWIND_ENDS(X) \
 	X(COMPLETE, "complete", "reached the thread's first frame") \
 	X(TRUNCATED, "truncated", "needs stack above the captured bytes, cut by --stack-size") \
-	X(UNREADABLE, "unreadable", "needs stack above the captured bytes, which could not be read") \
+	X(UNREADABLE, "unreadable", "needs stack above the captured bytes, not readable") \
 	X(NO_MODULE, "no_module", "pc is in no known mapping") \
 	X(NO_CFI, "no_cfi", "no unwind information for pc") \
 	X(BAD_CFI, "bad_cfi", "unwind information that cannot be evaluated") \
@@ -39,21 +39,27 @@ enum mt_frame_source {
 	MT_FRAME_REGISTERS,	/* the innermost: pc register */
 	MT_FRAME_CFI,
 	MT_FRAME_FP,		/* frame-pointer chain, where no CFI helped */
-	MT_FRAME_LEAF,		/* return address at [sp] or in the link register, where no CFI helped */
+	MT_FRAME_LEAF,		/* return address at [sp] or in lr, where no CFI helped */
 };
 
 struct mt_frame {
 	uint64_t pc;		/* as found: a return address unless exact */
 	uint32_t placement;	/* mt_session placement of pc, MT_NONE if unknown */
 	uint8_t source;		/* enum mt_frame_source */
-	bool exact;		/* pc is an instruction about to run (innermost, signal frame): do not use pc-1 */
+	bool exact;		/* an instruction about to run (innermost, signal): look up pc */
 };
 
 /* What the unwinder must know of the code at an address. */
 struct mt_unwind_code {
-	const struct mt_cfi *cfi;	/* NULL: none */
+	const struct mt_cfi *cfi;	/* NULL: none; else it lives as long as the unwinder */
 	uint64_t bias;			/* avma - svma, wrapping */
 	uint32_t placement;
+	/*
+	 * The answer holds for every stack of this process with from <= time < until, and
+	 * is kept for those. Zero when find is called; left equal, nothing is kept.
+	 */
+	uint64_t from;
+	uint64_t until;
 };
 
 /*
