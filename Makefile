@@ -78,6 +78,12 @@ $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_tests)) $(LIBS_report) \
 		-lunwind-$(MACHINE) -o $@
 
+# Other people's unwinders, and what feeds them.
+ORACLE := $(filter-out %/compare_unwind.o,$(call objs,tests/oracle)) $(O)/tests/oracle/thrower.o
+$(O)/unit/t_cfi_oracle $(O)/unit/t_unwind_oracle: $(ORACLE)
+# libgcc_s first: libunwind brings an _Unwind_RaiseException() of its own.
+$(O)/unit/t_unwind_oracle: LDFLAGS += -lstdc++ -lgcc_s
+
 # Fuzz targets: tests/fuzz/fuzz_<entry point>.c has an LLVMFuzzerTestOneInput(). With
 # tests/fuzz/replay.c it replays files; with CC=clang LIBFUZZER=1 the fuzzer drives it.
 FUZZ := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -90,6 +96,10 @@ $(O)/fuzz/%: $(O)/tests/fuzz/%.o $(REPORT_LIB) $(COMMON) $(if $(LIBFUZZER),,$(FU
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)$(CC) $(ALL_CFLAGS) $(INC_$(firstword $(subst /, ,$*))) -include common/compat.h -MMD -MP -c $< -o $@
+
+$(O)/tests/%.o: tests/%.cc $(O)/flags
+	@mkdir -p $(@D)
+	$(call msg,CXX,$@)$(CXX) -Wall -Wextra $(if $(WERROR),-Werror) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -c $< -o $@
 
 # A skeleton must be there before the first compilation; afterwards the .d files know.
 $(filter-out $(WRITER),$(RECORD)): | $(O)/skel/mt_record.skel.h
