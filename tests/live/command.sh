@@ -91,6 +91,14 @@ for sig in INT TERM HUP; do
 	is "SIG$sig: the file is whole" $? 0
 done
 
+# Ctrl-C goes to all on the terminal, the command among them: not a second time by us.
+timeout 60 /usr/bin/python3 "$LIVE/terminal.py" mt-record -q -o run.mt -- \
+	/usr/bin/python3 "$LIVE/signals.py" INT >out.txt 2>&1
+is 'Ctrl-C reaches the command once' "$(grep -o 'got [0-9]*' out.txt)" 'got 1'
+is 'Ctrl-C: the command'\''s status' "$(tail -n 1 out.txt)" 'status 42'
+mt-report check run.mt >check.txt 2>&1
+is 'Ctrl-C: the file is whole' $? 0
+
 # A command that dies of it.
 rm -f run.mt out.txt
 mt-record -q -o run.mt -- sh -c 'echo ready; exec sleep 60' >out.txt 2>err.txt &

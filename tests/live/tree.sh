@@ -40,3 +40,23 @@ is 'dlopen: calls from both placements' "$(folded count ';use;plug_take(;| )')" 
 is 'dlopen: bytes' "$(folded bytes ';plug_take(;| )')" 24600
 holds 'dlopen: the library is one module' \
 	'(len([m for m in s["modules"] if m["path"].endswith("/libplug.so")]), 1)'
+
+# Recordings do not see each other's commands.
+mt-record -q -o other.mt -- "$WORKLOADS/malloc_10007" >/dev/null 2>other.err &
+record 'two at once' "$WORKLOADS/malloc_10007"
+wait $!
+is 'two at once: the other'\''s status' $? 0
+account 'two at once' allocations allocated_bytes frees live_bytes peak_bytes
+mt-report stat --json other.mt >stat.json 2>/dev/null
+account 'two at once, the other' allocations allocated_bytes frees live_bytes peak_bytes
+
+# In namespaces of its own, where its process id is 1.
+record namespaces unshare -p -f -m --mount-proc "$WORKLOADS/malloc_10007"
+is 'namespaces: calls' "$(folded count ';path_(alpha|beta|gamma);')" 10007
+
+# A process that somebody stopped stays stopped.
+# shellcheck disable=SC2016
+record 'a stopped process' sh -c 'sh -c "kill -STOP \$\$; echo resumed" &
+	sleep 0.5; grep State /proc/$!/status; kill -CONT $!; wait $!'
+is 'a stopped process: stays so' "$(head -n 1 out.txt)" "$(printf 'State:\tT (stopped)')"
+is 'a stopped process: runs on when told to' "$(tail -n 1 out.txt)" resumed
