@@ -6,6 +6,8 @@
 #ifndef MT_KERNEL_TYPES_H
 #define MT_KERNEL_TYPES_H
 
+struct kernel_siginfo;
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 typedef struct {

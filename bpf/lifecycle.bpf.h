@@ -4,6 +4,7 @@
 #define MT_LIFECYCLE_BPF_H
 
 #include "bpf/code.bpf.h"
+#include "bpf/pressure.bpf.h"
 
 static __always_inline void submit_fork(struct task_struct *parent, struct task_struct *child,
 					__u32 kind)
@@ -12,6 +13,7 @@ static __always_inline void submit_fork(struct task_struct *parent, struct task_
 
 	if (!rec) {
 		count_loss(MT_LOSS_LIFECYCLE_RING);
+		check_pressure(&events, ring_limit);
 		return;
 	}
 	fill_hdr(&rec->hdr, kind, 0, bpf_ktime_get_ns());
@@ -21,6 +23,7 @@ static __always_inline void submit_fork(struct task_struct *parent, struct task_
 	rec->pad = 0;
 	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), child->comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
 }
 
 /* Runs in the creator, before the child does. */
@@ -28,6 +31,8 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct mt_task_state *state = current_state();
+	__u64 flags = 0;
+	__u32 pid;
 
 	if (!state)
 		return 0;
@@ -39,7 +44,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		submit_fork(parent, child, MT_RING_THREAD);
 		return 0;
 	}
-	code_inherit(parent->tgid, child->tgid);
+	pid = child->tgid;
+	if (bpf_map_update_elem(&processes, &pid, &flags, BPF_ANY))
+		count_loss(MT_LOSS_THREAD_STATE);
+	code_inherit(parent->tgid, pid);
 	__sync_fetch_and_add(&tracked_processes, 1);
 	submit_fork(parent, child, MT_RING_FORK);
 	return 0;
@@ -52,6 +60,7 @@ static __always_inline void submit_exec(struct task_struct *task, __u32 old_tid,
 
 	if (!rec) {
 		count_loss(MT_LOSS_LIFECYCLE_RING);
+		check_pressure(&events, ring_limit);
 		return;
 	}
 	fill_hdr(&rec->hdr, MT_RING_EXEC, 0, bpf_ktime_get_ns());
@@ -61,6 +70,7 @@ static __always_inline void submit_exec(struct task_struct *task, __u32 old_tid,
 	rec->path[0] = 0;
 	bpf_probe_read_kernel_str(rec->path, sizeof(rec->path), bprm->filename);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
 }
 
 static __always_inline void submit_exit(__u32 kind, __u32 status)
@@ -69,12 +79,14 @@ static __always_inline void submit_exit(__u32 kind, __u32 status)
 
 	if (!rec) {
 		count_loss(MT_LOSS_LIFECYCLE_RING);
+		check_pressure(&events, ring_limit);
 		return;
 	}
 	fill_hdr(&rec->hdr, kind, 0, bpf_ktime_get_ns());
 	rec->status = status;
 	rec->pad = 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -91,6 +103,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	status = task->signal->group_exit_code;
 	submit_exit(MT_RING_EXIT, status ? status : task->exit_code);
 	bpf_map_delete_elem(&codes, &pid);
+	bpf_map_delete_elem(&processes, &pid);
 	__sync_fetch_and_add(&tracked_processes, -1);
 	return 0;
 }
@@ -105,6 +118,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
 	if (!rec) {
 		count_loss(MT_LOSS_LIFECYCLE_RING);
+		check_pressure(&events, ring_limit);
 		return 0;
 	}
 	fill_hdr(&rec->hdr, MT_RING_NAME, 0, bpf_ktime_get_ns());
@@ -112,6 +126,35 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	rec->hdr.tid = task->pid;
 	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
+	return 0;
+}
+
+/*
+ * Whom somebody else has stopped must not be resumed by us. Our own stops come from the kernel
+ * (SEND_SIG_PRIV) or from mt-record.
+ */
+#define SIGCONT 18
+#define SEND_SIG_PRIV 1
+
+SEC("tp_btf/signal_generate")
+int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct *task)
+{
+	__u64 *flags;
+	__u32 pid;
+
+	if (sig != SIGSTOP && sig != SIGCONT)
+		return 0;
+	if ((unsigned long)info == SEND_SIG_PRIV || bpf_get_current_pid_tgid() >> 32 == recorder_pid)
+		return 0;
+	pid = task->tgid;
+	flags = bpf_map_lookup_elem(&processes, &pid);
+	if (!flags)
+		return 0;
+	if (sig == SIGSTOP)
+		__sync_fetch_and_or(flags, MT_PROCESS_HELD);
+	else
+		__sync_fetch_and_and(flags, ~(__u64)MT_PROCESS_HELD);
 	return 0;
 }
 

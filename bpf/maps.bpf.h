@@ -14,14 +14,21 @@
 #include "bpf/kernel_types.h"
 #include "bpf/mt_ring.h"
 
+#define SIGSTOP 19
+
 /* Set before load. */
 const volatile __u32 stack_size;
+const volatile __u32 pressure_on;	/* stop the tree rather than lose records */
+const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure begins */
+const volatile __u64 stack_ring_limit;
+const volatile __u32 recorder_pid;
 
 /* Read by mt-record while running. */
 struct mt_loss_counter losses[MT_LOSS_KINDS];
 __u64 next_generation = 1;
 __u32 next_stack;
 __s32 tracked_processes;
+__u64 pressure_latch;	/* 1 from the start of an episode until mt-record ends it */
 
 /* Ring sizes are set before load. */
 struct {
@@ -45,6 +52,15 @@ struct {
 	__type(key, int);
 	__type(value, struct mt_task_state);
 } tasks SEC(".maps");
+
+/* The tracked tree by thread group id; the value is of enum mt_process_flags. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 17);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __u64);
+} processes SEC(".maps");
 
 /* By thread group id. A process that finds no place is scanned as "unknown". */
 struct {
@@ -96,6 +112,21 @@ static __always_inline void count_loss(__u32 kind)
 static __always_inline struct mt_task_state *current_state(void)
 {
 	return bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+}
+
+/*
+ * SIGSTOP for the current process, marked as ours. Sent to the thread: sent to the process, the
+ * kernel may choose another, sleeping thread to take it, and this one runs on until
+ * that one is scheduled. Whoever takes it stops them all.
+ */
+static __always_inline void stop_process(void)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u64 *flags = bpf_map_lookup_elem(&processes, &pid);
+
+	if (flags)
+		__sync_fetch_and_or(flags, MT_PROCESS_STOPPED);
+	bpf_send_signal_thread(SIGSTOP);
 }
 
 static __always_inline void fill_hdr(struct mt_ring_hdr *hdr, __u32 kind, __u32 stack, __u64 time)

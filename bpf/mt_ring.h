@@ -118,12 +118,17 @@ struct mt_ring_stack {
 	__u64 fp[MT_RING_FP_MAX];
 };
 
-/* Request ring: executable memory of a file nobody has attached to; its process is being stopped. */
+enum mt_request_kind {
+	MT_REQUEST_MAPPING = 1,	/* executable memory of a file nobody has attached to */
+	MT_REQUEST_PRESSURE = 2,	/* a ring is filling up: stop the tree; pid alone is set */
+};
+
+/* Request ring. The process that asks is being stopped. */
 struct mt_ring_request {
 	__u32 pid;
 	__u32 tid;
 	__u32 dev;		/* as the kernel encodes it: major << 20 | minor */
-	__u32 exec;		/* 1: at exec, 0: at mmap or mprotect */
+	__u32 kind;		/* enum mt_request_kind */
 	__u64 ino;
 	__u64 addr;		/* an address inside the mapping */
 	__u64 time;
@@ -176,6 +181,11 @@ struct mt_process_code {
 	__u64 lowest;		/* all of it lies in [lowest, highest) */
 	__u64 highest;
 	struct mt_code_chunk chunks[MT_CODE_CHUNKS];
+};
+
+enum mt_process_flags {
+	MT_PROCESS_STOPPED = 1,		/* the programs have stopped it, mt-record has not resumed it */
+	MT_PROCESS_HELD = 2,		/* somebody else has sent SIGSTOP, and no SIGCONT since */
 };
 
 enum mt_loss_kind {

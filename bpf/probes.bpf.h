@@ -82,11 +82,13 @@ static __always_inline void submit_free(__u64 addr, __u64 time)
 
 	if (!rec) {
 		count_loss(MT_LOSS_EVENT_RING);
+		check_pressure(&events, ring_limit);
 		return;
 	}
 	fill_hdr(&rec->hdr, MT_RING_FREE, 0, time);
 	rec->addr = addr;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
 }
 
 static __always_inline void fill_alloc(struct mt_ring_alloc *rec, struct mt_task_state *state,
@@ -103,10 +105,12 @@ static __always_inline void submit_alloc(struct mt_task_state *state, __u32 kind
 
 	if (!rec) {
 		count_loss(MT_LOSS_EVENT_RING);
+		check_pressure(&events, ring_limit);
 		return;
 	}
 	fill_alloc(rec, state, kind, addr);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
 }
 
 static __always_inline void submit_aligned(struct mt_task_state *state, __u64 addr)
@@ -115,11 +119,13 @@ static __always_inline void submit_aligned(struct mt_task_state *state, __u64 ad
 
 	if (!rec) {
 		count_loss(MT_LOSS_EVENT_RING);
+		check_pressure(&events, ring_limit);
 		return;
 	}
 	fill_alloc(&rec->alloc, state, MT_RING_ALIGNED, addr);
 	rec->align = state->align;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
 }
 
 static __always_inline void submit_realloc(struct mt_task_state *state, __u64 addr)
@@ -128,12 +134,14 @@ static __always_inline void submit_realloc(struct mt_task_state *state, __u64 ad
 
 	if (!rec) {
 		count_loss(MT_LOSS_EVENT_RING);
+		check_pressure(&events, ring_limit);
 		return;
 	}
 	fill_alloc(&rec->alloc, state, MT_RING_REALLOC, addr);
 	rec->old_addr = state->old_addr;
 	rec->begin = state->begin;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
 }
 
 SEC("uprobe")

@@ -10,6 +10,7 @@
 #define MT_STACK_BPF_H
 
 #include "bpf/code.bpf.h"
+#include "bpf/pressure.bpf.h"
 
 #define CAPTURES 64
 #define CAPTURE_TRIES 16
@@ -291,8 +292,9 @@ static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *c
 		/* Let the next one try. */
 		bpf_map_delete_elem(&seen_stacks, &hash);
 		count_loss(MT_LOSS_STACK_RING);
-		return 0;
+		stack = 0;
 	}
+	check_pressure(&stacks, stack_ring_limit);
 	return stack;
 }
 

@@ -11,7 +11,6 @@
 
 #include "bpf/lifecycle.bpf.h"
 
-#define SIGSTOP 19
 #define PROT_EXEC 4
 #define MAP_FIXED 16
 
@@ -82,7 +81,7 @@ static long mapped_at(struct task_struct *task, struct vm_area_struct *vma, stru
 }
 
 /* true: a request went out, stop the process. */
-static __always_inline bool request_probes(__u64 ino, __u32 dev, __u64 addr, bool exec)
+static __always_inline bool request_probes(__u64 ino, __u32 dev, __u64 addr)
 {
 	struct mt_inode_key key = { .ino = ino, .dev = dev };
 	__u64 id = bpf_get_current_pid_tgid();
@@ -98,7 +97,7 @@ static __always_inline bool request_probes(__u64 ino, __u32 dev, __u64 addr, boo
 	rec->pid = id >> 32;
 	rec->tid = (__u32)id;
 	rec->dev = dev;
-	rec->exec = exec;
+	rec->kind = MT_REQUEST_MAPPING;
 	rec->ino = ino;
 	rec->addr = addr;
 	rec->time = bpf_ktime_get_ns();
@@ -108,7 +107,7 @@ static __always_inline bool request_probes(__u64 ino, __u32 dev, __u64 addr, boo
 
 /* [addr, ...) of the current process has become executable: the area that holds addr. */
 static __always_inline bool watch_mapping(struct task_struct *task, struct mt_process_code *code,
-					  __u64 addr, bool exec)
+					  __u64 addr)
 {
 	struct mapped mapped = {};
 
@@ -117,11 +116,11 @@ static __always_inline bool watch_mapping(struct task_struct *task, struct mt_pr
 		/* Mappings are changing under us: mt-record looks at them all. */
 		if (code)
 			code->unknown = 1;
-		return request_probes(0, 0, addr, exec);
+		return request_probes(0, 0, addr);
 	}
 	if (code)
 		code_add(code, mapped.start, mapped.end);
-	return mapped.ino && request_probes(mapped.ino, mapped.dev, addr, exec);
+	return mapped.ino && request_probes(mapped.ino, mapped.dev, addr);
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -145,7 +144,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	if (code)
 		code_add(code, task->mm->start_code, task->mm->end_code);
 	inode = bprm->file->f_inode;
-	stop = request_probes(inode->i_ino, inode->i_sb->s_dev, task->mm->start_code, true);
+	stop = request_probes(inode->i_ino, inode->i_sb->s_dev, task->mm->start_code);
 
 	/* The interpreter, whose entry point runs first; of a static program this is itself. */
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -154,9 +153,9 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 #elif defined(__TARGET_ARCH_arm64)
 	ip = ((struct pt_regs___arm64 *)regs)->pc;
 #endif
-	stop |= watch_mapping(task, code, ip, true);
+	stop |= watch_mapping(task, code, ip);
 	if (stop)
-		bpf_send_signal(SIGSTOP);
+		stop_process();
 	return 0;
 }
 
@@ -166,12 +165,14 @@ static __always_inline void submit_unmap(__u64 start, __u64 end)
 
 	if (!rec) {
 		count_loss(MT_LOSS_LIFECYCLE_RING);
+		check_pressure(&events, ring_limit);
 		return;
 	}
 	fill_hdr(&rec->hdr, MT_RING_UNMAP, 0, bpf_ktime_get_ns());
 	rec->start = start;
 	rec->end = end;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	check_pressure(&events, ring_limit);
 }
 
 SEC("tp_btf/sys_exit")
@@ -195,13 +196,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		if (call.arg4 & MAP_FIXED && code && code_clear(code, ret, ret + call.arg2) &&
 		    !(call.arg3 & PROT_EXEC))
 			submit_unmap(ret, ret + call.arg2);
-		if (call.arg3 & PROT_EXEC && watch_mapping(task, code, ret, false))
-			bpf_send_signal(SIGSTOP);
+		if (call.arg3 & PROT_EXEC && watch_mapping(task, code, ret))
+			stop_process();
 		break;
 	case NR_MPROTECT:
 	case NR_PKEY_MPROTECT:
-		if (call.arg3 & PROT_EXEC && watch_mapping(task, code, call.arg1, false))
-			bpf_send_signal(SIGSTOP);
+		if (call.arg3 & PROT_EXEC && watch_mapping(task, code, call.arg1))
+			stop_process();
 		break;
 	case NR_MUNMAP:
 		if (code && code_clear(code, call.arg1, call.arg1 + call.arg2))

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "record/allocators.h"
 #include "record/attach.h"
+#include "record/clock.h"
 #include "record/proc_maps.h"
 #include "record/programs.h"
 #include "record/ring.h"
@@ -31,7 +32,7 @@ struct mt_attach_worker {
 };
 
 int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
-			 struct mt_stop_table *table,
+			 struct mt_stopped *stopped,
 			 mt_attach_notify_fn notify, void *arg,
 			 struct mt_attach_worker **ret_worker)
 {
@@ -42,11 +43,10 @@ int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attac
 		return -ENOMEM;
 	worker->programs = programs;
 	worker->attacher = attacher;
+	worker->stopped = stopped;
 	worker->notify = notify;
 	worker->arg = arg;
 	err = mt_ring_open(mt_programs_requests_fd(programs), &worker->requests);
-	if (!err)
-		err = mt_stopped_new(table, &worker->stopped);
 	if (!err) {
 		worker->seen = calloc(SEEN_MAX, sizeof(*worker->seen));
 		if (!worker->seen)
@@ -64,7 +64,6 @@ void mt_attach_worker_free(struct mt_attach_worker *worker)
 {
 	if (!worker)
 		return;
-	mt_stopped_free(worker->stopped);
 	mt_ring_free(worker->requests);
 	free(worker->seen);
 	free(worker);
@@ -187,29 +186,37 @@ static int visit_map(void *arg, const struct mt_proc_map *map)
 static void handle(struct mt_attach_worker *worker, const struct mt_ring_request *request)
 {
 	struct visit visit = { worker, request };
-	int err = mt_stopped_add(worker->stopped, request->pid, request->time, STOP_DEADLINE_NS);
+	int pid = (int)request->pid;
+	int err = mt_stopped_add(worker->stopped, pid, MT_STOP_ATTACH, request->time);
 
-	if (err == -ESRCH)
+	if (err < 0)
 		return;
-	if (err != 1)
-		worker->report.stops++;
-	mt_proc_maps_each(request->pid, visit_map, &visit);
+	worker->report.stops += err;
+	/* Attaching late is better than not at all; the file's own mapper stands still anyway. */
+	mt_stopped_wait(worker->stopped, pid, mt_now() + STOP_DEADLINE_NS);
+	mt_proc_maps_each(pid, visit_map, &visit);
 }
 
-void mt_attach_worker_run(struct mt_attach_worker *worker)
+bool mt_attach_worker_run(struct mt_attach_worker *worker)
 {
+	const struct mt_ring_request *request;
+	bool pressure = false;
 	const void *data;
 	size_t len;
 	uint64_t longest;
 
 	while (mt_ring_next(worker->requests, &data, &len)) {
-		if (len >= sizeof(struct mt_ring_request))
-			handle(worker, data);
+		request = data;
+		if (len >= sizeof(*request) && request->kind == MT_REQUEST_PRESSURE)
+			pressure = true;
+		else if (len >= sizeof(*request))
+			handle(worker, request);
 		mt_ring_release(worker->requests);
 	}
-	longest = mt_stopped_resume_all(worker->stopped);
+	longest = mt_stopped_release(worker->stopped, MT_STOP_ATTACH);
 	if (longest > worker->report.longest_stop)
 		worker->report.longest_stop = longest;
+	return pressure;
 }
 
 const struct mt_attach_report *mt_attach_worker_report(const struct mt_attach_worker *worker)

@@ -8,12 +8,13 @@
 #ifndef MT_ATTACH_WORKER_H
 #define MT_ATTACH_WORKER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mt_attach_worker;
 struct mt_attacher;
 struct mt_programs;
-struct mt_stop_table;
+struct mt_stopped;
 
 struct mt_attach_report {
 	uint32_t stops;		/* processes stopped, counted each time */
@@ -28,12 +29,11 @@ struct mt_attach_report {
 typedef void (*mt_attach_notify_fn)(void *arg, int pid, const char *path, unsigned int probes,
 				    int err);
 
-/* programs, attacher and table (see record/stopped.h) are borrowed; notify may be NULL. */
+/* programs, attacher and stopped are borrowed; notify may be NULL. */
 int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
-			 struct mt_stop_table *table,
+			 struct mt_stopped *stopped,
 			 mt_attach_notify_fn notify, void *arg,
 			 struct mt_attach_worker **ret_worker);
-/* Resumes what is still stopped. */
 void mt_attach_worker_free(struct mt_attach_worker *worker);
 
 /* Attach to a file before anybody maps it, so that its mapping will stop nobody. -errno. */
@@ -42,8 +42,11 @@ int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path);
 /* Readable when there is work. Borrowed. */
 int mt_attach_worker_fd(const struct mt_attach_worker *worker);
 
-/* Do all the work there is. */
-void mt_attach_worker_run(struct mt_attach_worker *worker);
+/*
+ * Do all the work there is, then give up MT_STOP_ATTACH as a reason to stand still.
+ * true: among the requests was one about pressure.
+ */
+bool mt_attach_worker_run(struct mt_attach_worker *worker);
 
 const struct mt_attach_report *mt_attach_worker_report(const struct mt_attach_worker *worker);
 

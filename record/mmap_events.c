@@ -230,6 +230,20 @@ size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_re
 	return n;
 }
 
+bool mt_mmap_events_empty(const struct mt_mmap_events *events)
+{
+	const struct perf_event_mmap_page *page;
+	size_t i;
+
+	for (i = 0; i < events->n_cpus; i++) {
+		page = events->cpus[i].page;
+		if (page && __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE) <
+			    __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return true;
+}
+
 uint64_t mt_mmap_events_lost(const struct mt_mmap_events *events)
 {
 	return events->lost;

@@ -7,6 +7,7 @@
 #ifndef MT_MMAP_EVENTS_H
 #define MT_MMAP_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,9 @@ void mt_mmap_events_free(struct mt_mmap_events *events);
 /* Hand over what is there, CPU by CPU, at most max records. Returns their number. */
 size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_record_fn fn,
 			   void *arg);
+
+/* Has everything been handed over? From any thread. */
+bool mt_mmap_events_empty(const struct mt_mmap_events *events);
 
 /* Records the kernel dropped so far. */
 uint64_t mt_mmap_events_lost(const struct mt_mmap_events *events);

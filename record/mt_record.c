@@ -49,6 +49,11 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 		" lost; %s in %.2f s to %s\n",
 		recording->result.events, recording->result.stacks, recording->result.processes,
 		recording->result.lost, bytes, recording->elapsed / 1e9, opts->output);
+	if (recording->pressure.episodes)
+		fprintf(stderr,
+			"mt-record: paused %u times for full rings, %.2f s in all, the longest "
+			"%.1f ms\n", recording->pressure.episodes, recording->pressure.total / 1e9,
+			recording->pressure.longest / 1e6);
 	if (opts->verbose)
 		fprintf(stderr,
 			"mt-record: watch %s, attach %s; %u files looked at, %u with allocators; "
@@ -76,6 +81,11 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 			strcmp(recording->losses[i].cause, "ring_full") != 0 ? "" :
 			strcmp(recording->losses[i].source, "stacks") == 0 ?
 			"; try a larger --stack-ring-size" : "; try a larger --ring-size");
+		failed = 1;
+	}
+	if (recording->pressure_timeout) {
+		fprintf(stderr,
+			"mt-record: rings stayed full past --pressure-timeout: the command was killed\n");
 		failed = 1;
 	}
 	if (recording->attach_report.failed) {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "record/clock.h"
 #include "record/decode.h"
 #include "record/losses.h"
 #include "record/mmap_events.h"
@@ -15,8 +16,7 @@
 #define MAPPINGS_A_TURN 4096
 #define CHECKPOINT_NS 500000000ull	/* the promise is one a second */
 #define RECORD_WAITS_MAX 1000u
-#define PAUSE_MIN_NS 1000000l
-#define PAUSE_MAX_NS 8000000l
+#define PAUSE_NS 700000l	/* a look at the rings at least every millisecond */
 
 struct mt_pipeline {
 	struct mt_pipeline_sources sources;
@@ -36,14 +36,6 @@ struct mt_pipeline {
 	uint32_t n_losses;
 };
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 static int drain_events(struct mt_pipeline *pipeline, size_t max, size_t *moved)
 {
 	const void *data;
@@ -52,7 +44,7 @@ static int drain_events(struct mt_pipeline *pipeline, size_t max, size_t *moved)
 
 	while (!err && n < max && mt_ring_next(pipeline->events, &data, &len)) {
 		err = mt_decoder_event(pipeline->decoder, data, len);
-		if (++n % 1024 == 0)
+		if (++n % 256 == 0)
 			mt_ring_release(pipeline->events);
 	}
 	mt_ring_release(pipeline->events);
@@ -188,7 +180,7 @@ static int checkpoint(struct mt_pipeline *pipeline, uint64_t time)
 static int finish(struct mt_pipeline *pipeline)
 {
 	struct mt_trailer trailer = {
-		.end_time = now(),
+		.end_time = mt_now(),
 		.status_known = pipeline->status_known,
 		.status = pipeline->status,
 		.end_reason = pipeline->end_reason,
@@ -208,7 +200,7 @@ static int finish(struct mt_pipeline *pipeline)
 static void *run(void *arg)
 {
 	struct mt_pipeline *pipeline = arg;
-	struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };
+	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	size_t moved;
 	uint64_t time;
 	int err = 0;
@@ -216,15 +208,11 @@ static void *run(void *arg)
 	while (!err && !__atomic_load_n(&pipeline->stop, __ATOMIC_ACQUIRE)) {
 		moved = 0;
 		err = drain(pipeline, &moved);
-		time = now();
+		time = mt_now();
 		if (!err && time - pipeline->last_checkpoint >= CHECKPOINT_NS)
 			err = checkpoint(pipeline, time);
 		if (err || moved >= EVENTS_A_TURN)
 			continue;
-		if (moved)
-			pause.tv_nsec = PAUSE_MIN_NS;
-		else if (pause.tv_nsec < PAUSE_MAX_NS)
-			pause.tv_nsec *= 2;
 		nanosleep(&pause, NULL);
 	}
 	if (!err)
@@ -246,7 +234,7 @@ int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_write
 	pipeline->sources = *sources;
 	pipeline->writer = writer;
 	pipeline->end_reason = "";
-	pipeline->last_checkpoint = now();
+	pipeline->last_checkpoint = mt_now();
 	err = mt_ring_open(mt_programs_events_fd(sources->programs), &pipeline->events);
 	if (!err)
 		err = mt_ring_open(mt_programs_stacks_fd(sources->programs), &pipeline->stacks);
@@ -264,6 +252,12 @@ int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_write
 	pipeline->running = true;
 	*ret_pipeline = pipeline;
 	return 0;
+}
+
+bool mt_pipeline_idle(const struct mt_pipeline *pipeline)
+{
+	return mt_ring_empty(pipeline->events) && mt_ring_empty(pipeline->stacks) &&
+	       (!pipeline->sources.mappings || mt_mmap_events_empty(pipeline->sources.mappings));
 }
 
 bool mt_pipeline_failed(const struct mt_pipeline *pipeline)

@@ -42,6 +42,9 @@ struct mt_pipeline_loss {
 int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_writer *writer,
 		      uint32_t root_pid, uint64_t root_time, struct mt_pipeline **ret_pipeline);
 
+/* Is there nothing in any ring? Lasting only while nobody fills them. */
+bool mt_pipeline_idle(const struct mt_pipeline *pipeline);
+
 /* Has writing failed? */
 bool mt_pipeline_failed(const struct mt_pipeline *pipeline);
 

@@ -3,9 +3,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "mt_record.skel.h"
 #include "record/uprobe_multi.h"
+
+#define WALK_STEPS_MAX (1u << 19)	/* four times what the map holds */
 
 struct mt_programs {
 	struct mt_record *skel;
@@ -45,6 +49,10 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	int err;
 
 	skel->rodata->stack_size = options->stack_size;
+	skel->rodata->recorder_pid = getpid();
+	skel->rodata->pressure_on = options->pressure;
+	skel->rodata->ring_limit = options->ring_size / 4 * 3;
+	skel->rodata->stack_ring_limit = options->stack_ring_size / 4 * 3;
 	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring_size);
@@ -63,11 +71,11 @@ static int attach_tracepoints(struct mt_record *skel)
 {
 	struct bpf_program *programs[] = {
 		skel->progs.on_fork, skel->progs.on_exec, skel->progs.on_exit,
-		skel->progs.on_rename, skel->progs.on_sys_exit,
+		skel->progs.on_rename, skel->progs.on_sys_exit, skel->progs.on_signal,
 	};
 	struct bpf_link **links[] = {
 		&skel->links.on_fork, &skel->links.on_exec, &skel->links.on_exit,
-		&skel->links.on_rename, &skel->links.on_sys_exit,
+		&skel->links.on_rename, &skel->links.on_sys_exit, &skel->links.on_signal,
 	};
 	size_t i;
 
@@ -121,15 +129,63 @@ void mt_programs_free(struct mt_programs *programs)
 	free(programs);
 }
 
-int mt_programs_track(struct mt_programs *programs, int pidfd)
+static int processes_fd(const struct mt_programs *programs)
+{
+	return bpf_map__fd(programs->skel->maps.processes);
+}
+
+int mt_programs_track(struct mt_programs *programs, int pidfd, int pid)
 {
 	struct mt_task_state state = {};
+	__u32 key = pid;
+	__u64 flags = 0;
 	int err = bpf_map_update_elem(bpf_map__fd(programs->skel->maps.tasks), &pidfd, &state,
 				      BPF_NOEXIST);
 
 	if (!err)
+		err = bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_ANY);
+	if (!err)
 		__atomic_add_fetch(&programs->skel->bss->tracked_processes, 1, __ATOMIC_RELAXED);
 	return err;
+}
+
+void mt_programs_each_process(const struct mt_programs *programs, mt_process_fn fn, void *arg)
+{
+	__u32 key, *previous = NULL, steps;
+	__u64 flags;
+
+	/* A key that goes meanwhile makes the walk start again: fn sees some processes twice. */
+	for (steps = 0; steps < WALK_STEPS_MAX; steps++) {
+		if (bpf_map_get_next_key(processes_fd(programs), previous, &key))
+			break;
+		previous = &key;
+		if (!bpf_map_lookup_elem(processes_fd(programs), &key, &flags))
+			fn(arg, (int)key, flags);
+	}
+}
+
+uint64_t mt_programs_process_flags(const struct mt_programs *programs, int pid)
+{
+	__u32 key = pid;
+	__u64 flags;
+
+	return bpf_map_lookup_elem(processes_fd(programs), &key, &flags) ? 0 : flags;
+}
+
+void mt_programs_unstop(struct mt_programs *programs, int pid)
+{
+	__u32 key = pid;
+	__u64 flags = mt_programs_process_flags(programs, pid);
+
+	if (flags & MT_PROCESS_STOPPED) {
+		flags &= ~(__u64)MT_PROCESS_STOPPED;
+		bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_EXIST);
+	}
+}
+
+void mt_programs_end_pressure(struct mt_programs *programs)
+{
+	__atomic_store_n(&programs->skel->bss->pressure_latch, 0, __ATOMIC_RELEASE);
 }
 
 int mt_programs_know_inode(struct mt_programs *programs, uint32_t dev, uint64_t ino)

@@ -17,6 +17,7 @@ struct mt_programs_options {
 	uint64_t ring_size;		/* powers of two, multiples of the page size */
 	uint64_t stack_ring_size;
 	enum mt_attach_mode attach_mode;
+	bool pressure;			/* stop the tree rather than lose records */
 };
 
 #define MT_PROGRAMS_LOG_MAX 4096
@@ -30,7 +31,19 @@ int mt_programs_load(const struct mt_programs_options *options, char log[MT_PROG
 void mt_programs_free(struct mt_programs *programs);
 
 /* Track a process that has one thread, and all it will create. */
-int mt_programs_track(struct mt_programs *programs, int pidfd);
+int mt_programs_track(struct mt_programs *programs, int pidfd, int pid);
+
+/* Each tracked process that has not exited; flags are of enum mt_process_flags. */
+typedef void (*mt_process_fn)(void *arg, int pid, uint64_t flags);
+void mt_programs_each_process(const struct mt_programs *programs, mt_process_fn fn, void *arg);
+
+/* A process's flags, 0 if it is not tracked. */
+uint64_t mt_programs_process_flags(const struct mt_programs *programs, int pid);
+/* mt-record is about to resume it. */
+void mt_programs_unstop(struct mt_programs *programs, int pid);
+
+/* End an episode of pressure: writers are no longer stopped. */
+void mt_programs_end_pressure(struct mt_programs *programs);
 
 /* From now on mappings of this inode stop nobody. */
 int mt_programs_know_inode(struct mt_programs *programs, uint32_t dev, uint64_t ino);

@@ -15,6 +15,7 @@ struct mt_record_opts {
 	uint64_t stack_size;
 	uint64_t ring_size;
 	uint64_t stack_ring_size;
+	uint64_t pressure_timeout;	/* ns; 0: no pausing; UINT64_MAX: for ever */
 	bool quiet;
 	unsigned int verbose;
 	bool help;
@@ -22,6 +23,9 @@ struct mt_record_opts {
 	char **command;		/* NULL-terminated, borrowed from argv */
 	int n_command;
 };
+
+/* Nanoseconds of 500ms, 5s, 2m, 1h, inf or 0. -EINVAL, -ERANGE. */
+int mt_parse_duration(const char *text, uint64_t *ret_ns);
 
 /* Parse argv without the program's name. 0, or -EINVAL and one line. */
 int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,

@@ -19,8 +19,10 @@
 #include "record/mmap_events.h"
 #include "record/output.h"
 #include "record/preflight.h"
+#include "record/pressure.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
+#include "record/stopped.h"
 #include "record/target.h"
 #include "record/writer.h"
 
@@ -34,7 +36,10 @@ struct recorder {
 	struct mt_programs *programs;
 	struct mt_attacher *attacher;
 	struct mt_guardian *guardian;
+	struct mt_stopped *stopped;
 	struct mt_attach_worker *worker;
+	struct mt_pressure_report pressure;
+	bool pressure_timeout;
 	struct mt_mmap_events *mappings;
 	struct mt_pipeline *pipeline;
 	enum mt_attach_mode attach_mode;
@@ -85,6 +90,7 @@ static int load(struct recorder *rec, char *log)
 		.stack_size = rec->opts->stack_size,
 		.ring_size = rec->opts->ring_size,
 		.stack_ring_size = rec->opts->stack_ring_size,
+		.pressure = rec->opts->pressure_timeout != 0,
 	};
 	struct mt_probe_programs probes;
 	int err;
@@ -122,13 +128,16 @@ static int arm(struct recorder *rec, mt_attach_notify_fn notify, void *arg)
 			    "run as root, or: sysctl kernel.perf_event_paranoid=1", err);
 	err = mt_guardian_start(mt_programs_requests_fd(rec->programs), &rec->guardian);
 	if (!err)
-		err = mt_attach_worker_new(rec->programs, rec->attacher,
-					   mt_guardian_table(rec->guardian), notify, arg,
+		err = mt_stopped_new(rec->programs, mt_guardian_table(rec->guardian),
+				     &rec->stopped);
+	if (!err)
+		err = mt_attach_worker_new(rec->programs, rec->attacher, rec->stopped, notify, arg,
 					   &rec->worker);
 	if (!err)
 		err = mt_closure_each(rec->opts->command[0], learn, rec);
 	if (!err)
-		err = mt_programs_track(rec->programs, mt_target_pidfd(rec->target));
+		err = mt_programs_track(rec->programs, mt_target_pidfd(rec->target),
+					mt_target_pid(rec->target));
 	if (err)
 		return fail(rec, MT_EXIT_FAILED, "cannot track the command", err);
 	return 0;
@@ -222,6 +231,15 @@ static void take_signal(struct recorder *rec)
 		rec->interrupts++;
 }
 
+static void answer_requests(struct recorder *rec)
+{
+	if (!mt_attach_worker_run(rec->worker))
+		return;
+	if (mt_pressure_episode(rec->programs, rec->stopped, rec->worker, rec->pipeline,
+				rec->opts->pressure_timeout, &rec->pressure))
+		rec->pressure_timeout = true;
+}
+
 static void watch_tree(struct recorder *rec)
 {
 	struct pollfd fds[] = {
@@ -234,7 +252,7 @@ static void watch_tree(struct recorder *rec)
 		if (poll(fds, MT_ARRAY_SIZE(fds), rec->root_gone ? TREE_POLL_MS : IDLE_MS) < 0 &&
 		    errno != EINTR)
 			break;
-		mt_attach_worker_run(rec->worker);
+		answer_requests(rec);
 		if (fds[1].revents & POLLIN)
 			take_signal(rec);
 		reap(rec);
@@ -254,6 +272,8 @@ static void watch_tree(struct recorder *rec)
 
 static const char *end_reason(const struct recorder *rec)
 {
+	if (rec->pressure_timeout)
+		return "pressure_timeout";
 	if (rec->interrupts >= 2)
 		return "interrupted";
 	return rec->root_gone ? "exited" : "failed";
@@ -274,6 +294,8 @@ static void finish(struct recorder *rec, struct mt_recording *ret)
 	mt_pipeline_finish(rec->pipeline, rec->root_gone, rec->root_status, end_reason(rec),
 			   &recording.result);
 	recording.n_losses = mt_pipeline_losses(rec->pipeline, recording.losses);
+	recording.pressure = rec->pressure;
+	recording.pressure_timeout = rec->pressure_timeout;
 	recording.attach_report = *mt_attach_worker_report(rec->worker);
 	*ret = recording;
 }
@@ -334,6 +356,7 @@ int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notif
 
 	mt_attacher_free(rec.attacher);
 	mt_attach_worker_free(rec.worker);
+	mt_stopped_free(rec.stopped);
 	mt_guardian_free(rec.guardian);
 	mt_pipeline_free(rec.pipeline);
 	mt_mmap_events_free(rec.mappings);

@@ -9,6 +9,7 @@
 
 #include "record/attach_worker.h"
 #include "record/pipeline.h"
+#include "record/pressure.h"
 
 struct mt_record_opts;
 
@@ -30,8 +31,9 @@ struct mt_recording {
 	uint64_t elapsed;		/* ns */
 	const char *watch;
 	const char *attach;
-	bool mappings_refused;		/* perf_event_open failed */
 	struct mt_attach_report attach_report;
+	struct mt_pressure_report pressure;
+	bool pressure_timeout;		/* the tree was killed */
 	struct mt_pipeline_result result;
 	struct mt_pipeline_loss losses[MT_PIPELINE_LOSSES_MAX];
 	uint32_t n_losses;

@@ -107,3 +107,9 @@ bool mt_ring_passed(const struct mt_ring *ring, uint64_t mark)
 {
 	return ring->pos >= mark;
 }
+
+bool mt_ring_empty(const struct mt_ring *ring)
+{
+	return __atomic_load_n(ring->consumer_pos, __ATOMIC_ACQUIRE) >=
+	       __atomic_load_n(ring->producer_pos, __ATOMIC_ACQUIRE);
+}

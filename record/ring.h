@@ -20,6 +20,9 @@ void mt_ring_free(struct mt_ring *ring);
 /* Next record that is complete: false if there is none now. Discarded ones are passed over. */
 bool mt_ring_next(struct mt_ring *ring, const void **ret_data, size_t *ret_len);
 
+/* Has all that was ever reserved been released? From any thread. */
+bool mt_ring_empty(const struct mt_ring *ring);
+
 /* Position behind the last record reserved so far, for mt_ring_passed(). */
 uint64_t mt_ring_mark(const struct mt_ring *ring);
 /* Has all before the mark been read? If not and mt_ring_next() gives nothing, a record is being filled. */

@@ -1,5 +1,7 @@
 /*
- * record/stopped.h - processes stopped for us, each resumed exactly once.
+ * record/stopped.h - the one owner of stops: who stands still, and for which reasons.
+ *
+ * A process goes on when its last reason goes, unless somebody else has stopped it too.
  */
 #ifndef MT_STOPPED_H
 #define MT_STOPPED_H
@@ -7,22 +9,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct mt_programs;
 struct mt_stop_table;
 struct mt_stopped;
 
-/* table (borrowed) is where the guardian looks for whom to resume should we die. */
-int mt_stopped_new(struct mt_stop_table *table, struct mt_stopped **ret_stopped);
+enum mt_stop_reason {
+	MT_STOP_ATTACH = 1,
+	MT_STOP_PRESSURE = 2,
+};
+
+/*
+ * programs tells who was stopped by whom; table is where the guardian looks for whom to resume
+ * should we die. Both borrowed.
+ */
+int mt_stopped_new(struct mt_programs *programs, struct mt_stop_table *table,
+		   struct mt_stopped **ret_stopped);
 /* Resumes all. */
 void mt_stopped_free(struct mt_stopped *stopped);
 
-/*
- * pid has been sent SIGSTOP at this time: wait until each of its threads has stopped or is
- * gone, at most deadline_ns, and remember it. 0, 1 (it was remembered already), -ESRCH (it is gone), -ETIMEDOUT (remembered all
- * the same), -errno.
- */
-int mt_stopped_add(struct mt_stopped *stopped, int pid, uint64_t since, uint64_t deadline_ns);
+/* The kernel side has sent pid SIGSTOP at this time. 1: new, 0: known before, -ESRCH, -errno. */
+int mt_stopped_add(struct mt_stopped *stopped, int pid, enum mt_stop_reason reason, uint64_t since);
 
-/* Resume all that are remembered and forget them. Returns how long the longest stop took, ns. */
-uint64_t mt_stopped_resume_all(struct mt_stopped *stopped);
+/* Stop pid ourselves, unless somebody else has. 1: new, 0: known before or held, -ESRCH, -errno. */
+int mt_stopped_stop(struct mt_stopped *stopped, int pid, enum mt_stop_reason reason);
+
+/*
+ * Wait until every thread of pid (of all processes known, if 0) stands still or is gone. Until
+ * the deadline (CLOCK_MONOTONIC, ns): then -ETIMEDOUT.
+ */
+int mt_stopped_wait(struct mt_stopped *stopped, int pid, uint64_t deadline);
+
+uint32_t mt_stopped_count(const struct mt_stopped *stopped);
+
+/* A reason is gone. Resumes those that have no other; returns how long the longest stood, ns. */
+uint64_t mt_stopped_release(struct mt_stopped *stopped, enum mt_stop_reason reason);
 
 #endif

@@ -30,7 +30,7 @@ print(os.getpid(), flush=True)
 while not os.path.exists("go"):
     time.sleep(0.01)
 import _json
-open("done", "w").close()
+open("finished", "w").close()
 EOF
 mt-record -q -o killed.mt -- /usr/bin/python3 late.py >pid.txt 2>err.txt &
 recorder=$!
@@ -51,10 +51,10 @@ is 'stopped while nobody attends' "$state" T
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 for _ in $(seq 250); do
-	[ -e done ] && break
+	[ -e finished ] && break
 	sleep 0.02
 done
-is 'resumed after the recorder was killed' "$(ls done 2>&1)" 'done'
+is 'resumed after the recorder was killed' "$(ls finished 2>&1)" finished
 for _ in $(seq 250); do
 	kill -0 "$target" 2>/dev/null || break
 	sleep 0.02

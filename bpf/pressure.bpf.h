@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bpf/pressure.bpf.h - stop whoever writes into a ring that is filling up.
+ *
+ * One latch an episode: who sets it tells mt-record, which stops the whole tree, lets the rings
+ * drain, clears the latch and resumes. Until then everyone who submits a record stops at once, so
+ * that a record or two per running thread is all that can still come.
+ */
+#ifndef MT_PRESSURE_BPF_H
+#define MT_PRESSURE_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+static __always_inline void begin_episode(void)
+{
+	struct mt_ring_request *rec;
+
+	if (__sync_val_compare_and_swap(&pressure_latch, 0, 1) != 0)
+		return;
+	rec = bpf_ringbuf_reserve(&requests, sizeof(*rec), 0);
+	if (!rec) {
+		/* Nobody would end the episode. */
+		pressure_latch = 0;
+		count_loss(MT_LOSS_REQUEST_RING);
+		return;
+	}
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->pid = bpf_get_current_pid_tgid() >> 32;
+	rec->kind = MT_REQUEST_PRESSURE;
+	rec->time = bpf_ktime_get_ns();
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+}
+
+/* To be called after a submit or a failed reserve, with no reservation open. */
+static __always_inline void check_pressure(void *ring, __u64 limit)
+{
+	if (!pressure_on)
+		return;
+	if (!pressure_latch) {
+		if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < limit)
+			return;
+		begin_episode();
+	}
+	if (pressure_latch)
+		stop_process();
+}
+
+#endif

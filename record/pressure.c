@@ -1,0 +1,94 @@
+#include "record/pressure.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "record/attach_worker.h"
+#include "record/clock.h"
+#include "record/pipeline.h"
+#include "record/programs.h"
+#include "record/stopped.h"
+
+#define LOOK_PAUSE_NS 200000
+
+struct episode {
+	struct mt_stopped *stopped;
+	uint32_t found;
+};
+
+static void stop_one(void *arg, int pid, uint64_t flags)
+{
+	struct episode *episode = arg;
+
+	(void)flags;
+	if (mt_stopped_stop(episode->stopped, pid, MT_STOP_PRESSURE) > 0)
+		episode->found++;
+}
+
+static void kill_one(void *arg, int pid, uint64_t flags)
+{
+	(void)arg;
+	(void)flags;
+	kill(pid, SIGKILL);
+}
+
+/* Until nobody is found who still ran: then nobody is left who could create another process. */
+static int stop_tree(struct mt_programs *programs, struct episode *episode, uint64_t deadline)
+{
+	int err;
+
+	do {
+		episode->found = 0;
+		mt_programs_each_process(programs, stop_one, episode);
+		err = mt_stopped_wait(episode->stopped, 0, deadline);
+	} while (!err && episode->found);
+	return err;
+}
+
+/*
+ * Attach requests first: answering them can add mappings, never events. With everybody
+ * stopped, what is empty stays empty.
+ */
+static int drain(struct mt_attach_worker *worker, const struct mt_pipeline *pipeline,
+		 uint64_t deadline)
+{
+	static const struct timespec pause = { .tv_nsec = LOOK_PAUSE_NS };
+
+	mt_attach_worker_run(worker);
+	while (!mt_pipeline_idle(pipeline)) {
+		/* With nobody to write them, records are lost either way. */
+		if (mt_pipeline_failed(pipeline))
+			return 0;
+		if (mt_now() > deadline)
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+int mt_pressure_episode(struct mt_programs *programs, struct mt_stopped *stopped,
+			struct mt_attach_worker *worker, struct mt_pipeline *pipeline,
+			uint64_t timeout, struct mt_pressure_report *report)
+{
+	struct episode episode = { .stopped = stopped };
+	uint64_t start = mt_now(), took;
+	uint64_t deadline = timeout > UINT64_MAX - start ? UINT64_MAX : start + timeout;
+	int err;
+
+	err = stop_tree(programs, &episode, deadline);
+	if (!err)
+		err = drain(worker, pipeline, deadline);
+	if (err)
+		mt_programs_each_process(programs, kill_one, NULL);
+
+	/* The latch first: who is resumed would be stopped again at once. */
+	mt_programs_end_pressure(programs);
+	mt_stopped_release(stopped, MT_STOP_PRESSURE);
+	took = mt_now() - start;
+	report->episodes++;
+	report->total += took;
+	report->longest = took > report->longest ? took : report->longest;
+	return err;
+}

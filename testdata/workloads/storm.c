@@ -1,0 +1,38 @@
+/* storm.c - THREADS threads make PAIRS malloc/free pairs each, as fast as they can. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static unsigned long pairs;
+
+__attribute__((noinline)) static void one_pair(unsigned long i)
+{
+	void *volatile block = malloc(16 + i % 64);
+
+	free(block);
+}
+
+static void *work(void *arg)
+{
+	unsigned long i;
+
+	for (i = 0; i < pairs; i++)
+		one_pair(i);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int threads = argc > 1 ? atoi(argv[1]) : 1, i;
+	pthread_t *ids = calloc(threads, sizeof(*ids));
+
+	pairs = argc > 2 ? strtoul(argv[2], NULL, 10) : 10007;
+	for (i = 0; i < threads; i++)
+		if (pthread_create(&ids[i], NULL, work, NULL))
+			return 1;
+	for (i = 0; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	free(ids);
+	printf("%lu\n", threads * pairs);
+	return 0;
+}
