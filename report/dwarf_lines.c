@@ -329,7 +329,7 @@ static int collect_calls(struct mt_lines *lines, struct function *function,
 						 function->n, &any);
 			if (err)
 				break;
-			/* Without code of its own, what is inlined into it counts for its caller. */
+			/* Without code, what is inlined into it counts for its caller. */
 			if (any) {
 				below = function->n++;
 				function->calls[below].die = child;

@@ -21,8 +21,8 @@ struct mt_lines;
 /* Strings live as long as the module and the lines. */
 struct mt_line_frame {
 	const char *linkage;	/* mangled name, NULL if it has none (C, or static in C++) */
-	const char *name;	/* without linkage name: the name with its scopes; NULL if unknown */
-	const char *file;	/* as the compiler recorded it, joined to its folder; NULL if unknown */
+	const char *name;	/* without linkage name: with its scopes; NULL if unknown */
+	const char *file;	/* as compiled, joined to its folder; NULL if unknown */
 	uint32_t line;		/* 0 if unknown */
 	uint64_t entry;		/* outermost function: its lowest address; else 0 */
 };

@@ -64,7 +64,7 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 void mt_module_free(struct mt_module *module);
 
 enum mt_module_status mt_module_status(const struct mt_module *module);
-const char *mt_module_status_name(enum mt_module_status status);	/* "verified", "gone", ... */
+const char *mt_module_status_name(enum mt_module_status status);	/* "verified", ... */
 /* One clause for people, e.g. "inode 812, recorded 799"; "" if verified. */
 const char *mt_module_reason(const struct mt_module *module);
 const char *mt_module_path(const struct mt_module *module);

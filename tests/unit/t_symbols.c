@@ -156,8 +156,8 @@ Test(symbols, agree_with_nm)
 		if (!symbol->sized)
 			continue;
 		sized++;
-		snprintf(text, sizeof(text), "%" PRIx64 " %" PRIx64 " %s", symbol->addr, symbol->size,
-			 symbol->name);
+		snprintf(text, sizeof(text), "%" PRIx64 " %" PRIx64 " %s", symbol->addr,
+			 symbol->size, symbol->name);
 		cr_expect_str_eq(output_of("grep -Fx '%s' $D/nm", text), text);
 	}
 	cr_assert_gt(sized, 8);
@@ -209,7 +209,8 @@ Test(symbols, lookup_equals_search, .timeout = 120)
 	size_t i, k, n;
 	int covered = 0;
 
-	load(output_of("readlink -f $(ldd /bin/sh | sed -n 's/.*libc.so.6 => \\([^ ]*\\).*/\\1/p')"));
+	load(output_of("readlink -f $(ldd /bin/sh | "
+		       "sed -n 's/.*libc.so.6 => \\([^ ]*\\).*/\\1/p')"));
 	n = mt_symbols_count(symbols);
 	cr_assert_gt(n, 2000);
 	for (i = 0; i < n; i += 37) {
