@@ -36,6 +36,13 @@ int mt_output_open(const char *path, const struct mt_identity *identity, bool *r
 	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY, fd, n_groups;
 	gid_t groups[128];
 
+	if (mt_output_is_stdout(path)) {
+		if (isatty(STDOUT_FILENO))
+			return -ENOTTY;
+		*ret_created = false;
+		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		return fd < 0 ? -errno : fd;
+	}
 	if (!identity->change)
 		return open_file(path, flags, ret_created);
 

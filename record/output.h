@@ -8,9 +8,15 @@
 
 struct mt_identity;
 
+static inline bool mt_output_is_stdout(const char *path)
+{
+	return path[0] == '-' && !path[1];
+}
+
 /*
- * Open path for writing as this user, without touching what is in it. *ret_created: it did not
- * exist. An fd or -errno: -ELOOP for a symbolic link when acting for another user.
+ * Open path ("-": standard output) for writing as this user, without touching what is in it.
+ * *ret_created: it did not exist. An fd or -errno: -ELOOP for a symbolic link when acting for
+ * another user, -ENOTTY if standard output is a terminal.
  */
 int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created);
 

@@ -56,7 +56,7 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 {
 	const struct mt_option rows[] = {
 		{ .kind = MT_OPTION_STRING, .name = "output", .alias = 'o', .value = &opts->output,
-		  .arg = "FILE", .help = "write the recording to FILE (run.mt)" },
+		  .arg = "FILE", .help = "write the recording to FILE (run.mt; -: standard output)" },
 		{ .kind = MT_OPTION_SIZE, .name = "stack-size", .value = &opts->stack_size,
 		  .arg = "BYTES", .max = MT_STACK_BYTES_MAX,
 		  .help = "copy at most BYTES of each stack (32768; 0: no stacks; at most 65528)" },

@@ -303,6 +303,12 @@ static void finish(struct recorder *rec, struct mt_recording *ret)
 static int record(struct recorder *rec, mt_attach_notify_fn notify, void *arg,
 		  struct mt_recording *ret_recording, char *log)
 {
+	const struct mt_target_options target = {
+		.argv = rec->opts->command,
+		.identity = &rec->identity,
+		.mask = &rec->old_mask,
+		.stdout_to_stderr = mt_output_is_stdout(rec->opts->output),
+	};
 	int err;
 
 	err = mt_preflight(rec->error);
@@ -312,12 +318,14 @@ static int record(struct recorder *rec, mt_attach_notify_fn notify, void *arg,
 	if (err)
 		return fail(rec, MT_EXIT_FAILED, "SUDO_UID and SUDO_GID name no user", err);
 	rec->output_fd = mt_output_open(rec->opts->output, &rec->identity, &rec->output_created);
+	if (rec->output_fd == -ENOTTY)
+		return fail(rec, MT_EXIT_FAILED, "a recording is not for a terminal; "
+			    "use -o FILE or a pipe", -ENOTTY);
 	if (rec->output_fd < 0)
 		return fail(rec, MT_EXIT_FAILED, rec->opts->output, rec->output_fd);
 	err = take_signals(rec);
 	if (!err)
-		err = mt_target_start(rec->opts->command, &rec->identity, &rec->old_mask,
-				      &rec->target);
+		err = mt_target_start(&target, &rec->target);
 	if (err)
 		return fail(rec, MT_EXIT_FAILED, "cannot start the command", err);
 	signal(SIGPIPE, SIG_IGN);

@@ -65,11 +65,10 @@ static int become(const struct mt_identity *identity)
 	return 0;
 }
 
-static void run_child(char *const *argv, const struct mt_identity *identity, const sigset_t *mask,
-		      int gate, int failure)
+static void run_child(const struct mt_target_options *options, int gate, int failure)
 {
 	char byte;
-	int err = become(identity);
+	int err = become(options->identity);
 	ssize_t n;
 
 	do {
@@ -78,16 +77,16 @@ static void run_child(char *const *argv, const struct mt_identity *identity, con
 	if (n != 1)
 		_exit(125);
 	if (!err) {
-		sigprocmask(SIG_SETMASK, mask, NULL);
-		execvp(argv[0], argv);
+		sigprocmask(SIG_SETMASK, options->mask, NULL);
+		if (!options->stdout_to_stderr || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+			execvp(options->argv[0], options->argv);
 		err = -errno;
 	}
 	n = write(failure, &err, sizeof(err));
 	_exit(n == sizeof(err) ? 127 : 125);
 }
 
-int mt_target_start(char *const *argv, const struct mt_identity *identity, const sigset_t *mask,
-		    struct mt_target **ret_target)
+int mt_target_start(const struct mt_target_options *options, struct mt_target **ret_target)
 {
 	struct mt_target *target = calloc(1, sizeof(*target));
 	int gate[2] = { -1, -1 }, failure[2] = { -1, -1 };
@@ -108,7 +107,7 @@ int mt_target_start(char *const *argv, const struct mt_identity *identity, const
 	}
 	if (target->pid == 0) {
 		close(gate[1]);
-		run_child(argv, identity, mask, gate[0], failure[1]);
+		run_child(options, gate[0], failure[1]);
 	}
 	target->gate = gate[1];
 	target->failure = failure[0];

@@ -24,12 +24,15 @@ struct mt_identity {
 /* The user who called sudo, or change == false. -errno if SUDO_UID names nobody. */
 int mt_identity_of_sudo(struct mt_identity *ret_identity);
 
-/*
- * Fork. mask is the signal mask the command gets. argv and identity must live until the
- * gate has been opened.
- */
-int mt_target_start(char *const *argv, const struct mt_identity *identity, const sigset_t *mask,
-		    struct mt_target **ret_target);
+struct mt_target_options {
+	char *const *argv;
+	const struct mt_identity *identity;
+	const sigset_t *mask;		/* the signal mask the command gets */
+	bool stdout_to_stderr;		/* our standard output is taken */
+};
+
+/* Fork. What options points to must live until the gate has been opened. */
+int mt_target_start(const struct mt_target_options *options, struct mt_target **ret_target);
 
 /* Closes the gate for good if it was not opened: the child ends without executing anything. */
 void mt_target_free(struct mt_target *target);

@@ -1,0 +1,88 @@
+#!/bin/bash
+# The recorder's memory does not grow with the run, and its hot path allocates nothing.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+# Counts what the recorder itself allocates, from start to end; the command is left alone.
+cat >count.c <<'EOF'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned long calls;
+static int mine;
+__attribute__((constructor)) static void start(void)
+{
+	mine = getenv("COUNT_FILE") != NULL;
+	unsetenv("LD_PRELOAD");
+}
+__attribute__((destructor)) static void end(void)
+{
+	FILE *out = mine ? fopen(getenv("COUNT_FILE"), "w") : NULL;
+
+	if (out) {
+		fprintf(out, "%lu\n", calls);
+		fclose(out);
+	}
+}
+void *malloc(size_t n)
+{
+	static void *(*next)(size_t);
+
+	if (!next)
+		next = dlsym(RTLD_NEXT, "malloc");
+	__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+	return next(n);
+}
+void *realloc(void *p, size_t n)
+{
+	static void *(*next)(void *, size_t);
+
+	if (!next)
+		next = dlsym(RTLD_NEXT, "realloc");
+	__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+	return next(p, n);
+}
+EOF
+cc -O1 -shared -fPIC -o count.so count.c -ldl || exit
+
+# allocations NAME COMMAND...
+allocations()
+{
+	local name=$1
+
+	shift
+	COUNT_FILE=$PWD/$name.count LD_PRELOAD=$PWD/count.so \
+		mt-record -q -o run.mt -- "$@" >/dev/null 2>err.txt
+	cat "$name.count" 2>/dev/null
+}
+short=$(allocations short "$WORKLOADS/storm" 2 1009)
+long=$(allocations long "$WORKLOADS/storm" 2 100003)
+is 'counted' "$([ "${short:-0}" -gt 10 ] && echo yes)" yes
+is 'a hundred times the events, the same allocations' "$long" "$short"
+
+# Anonymous memory at its highest while 2000 processes come and go, and under many events.
+peak()
+{
+	local pid=$1 rss=0 now
+
+	while now=$(awk '/^RssAnon/ {print $2}' "/proc/$pid/status" 2>/dev/null) && [ -n "$now" ]; do
+		[ "$now" -gt "$rss" ] && rss=$now
+		sleep 0.05
+	done
+	echo "$rss"
+}
+# shellcheck disable=SC2016 # for the inner shell
+mt-record -q -o run.mt -- sh -c 'i=0; while [ $i -lt 2000 ]; do /bin/true & i=$((i+1)); done; wait' \
+	2>err.txt &
+recorder=$!
+rss=$(peak $recorder)
+wait $recorder
+is '2000 processes: recorded' $? 0
+is "2000 processes: $rss KiB is under 64 MiB" "$([ "$rss" -lt 65536 ] && echo yes)" yes
+mt-record -q -o run.mt -- "$WORKLOADS/storm" 8 50021 >/dev/null 2>err.txt &
+recorder=$!
+rss=$(peak $recorder)
+wait $recorder
+is 'a storm: recorded' $? 0
+is "a storm: $rss KiB is under 64 MiB" "$([ "$rss" -lt 65536 ] && echo yes)" yes

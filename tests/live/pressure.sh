@@ -1,0 +1,86 @@
+#!/bin/bash
+# Storms of allocations: with --pressure-timeout inf nothing is lost whatever the rings hold, and
+# without it what is lost is counted exactly.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+# Events written and lost, from the summary.
+written()
+{
+	sed -n 's/^mt-record: \([0-9]*\) events,.*/\1/p' err.txt
+}
+lost()
+{
+	sed -n 's/^mt-record: lost \([0-9]*\) events .*/\1/p' err.txt
+}
+
+# Frees that the storm makes from one path: two events a pair, so pairs are counted exactly.
+for threads in 1 8 64; do
+	pairs=$((60000 / threads))
+	for size in 64K 32M; do
+		name="$threads threads, rings of $size"
+		code=0
+		mt-record --pressure-timeout inf --ring-size $size --stack-ring-size $size \
+			-o run.mt -- "$WORKLOADS/storm" "$threads" "$pairs" >out.txt 2>err.txt ||
+			code=$?
+		is "$name: nothing lost" "$code" 0
+		mt-report folded --by count run.mt 2>/dev/null >folded.txt
+		is "$name: exact" "$(awk '/one_pair/ { sum += $NF } END { print sum }' folded.txt)" \
+			$((threads * pairs))
+	done
+done
+
+# What is made in all is the same in every run of one thread.
+mt-record -o run.mt -- "$WORKLOADS/storm" 1 60013 >out.txt 2>err.txt
+is 'large rings: nothing lost' $? 0
+made=$(written)
+rm -f run.mt
+# The recorder stands still for a moment, so that a small ring must overflow.
+mt-record --ring-size 64K -o run.mt -- "$WORKLOADS/storm" 1 60013 >out.txt 2>err.txt &
+recorder=$!
+for _ in $(seq 500); do
+	[ -s run.mt ] && break
+	sleep 0.005
+done
+kill -STOP $recorder
+sleep 1
+kill -CONT $recorder
+code=0
+wait $recorder || code=$?
+is 'a small ring and no pausing: exit status' $code 125
+is 'some were lost' "$([ "$(lost)" -gt 0 ] && echo yes)" yes
+is 'written + lost = made' $(($(written) + $(lost))) "$made"
+matches 'the summary says what to do' err.txt '--ring-size'
+mt-report stat --json run.mt >stat.json 2>stat.err
+is 'the report is partial' $? 1
+holds 'the report counts the same loss' "(s['lost']['events'], $(lost))"
+
+# A recorder that stands still for seconds loses nothing when it may pause the command.
+mt-record --pressure-timeout inf --ring-size 64K -o run.mt -- "$WORKLOADS/storm" 8 5003 \
+	>out.txt 2>err.txt &
+recorder=$!
+sleep 0.5
+kill -STOP $recorder
+sleep 5
+kill -CONT $recorder
+wait $recorder
+is 'stopped for 5 s: nothing lost' $? 0
+
+# Past the time that was granted the command is killed, and the file says so.
+cat >stall.sh <<'EOF'
+mt-record --pressure-timeout 500ms --ring-size 64K -o - -- "$WORKLOADS/storm" 4 1000003
+echo $? >code.txt
+EOF
+bash stall.sh 2>err.txt | { sleep 4; cat >run.mt; }
+is 'nobody reads the output: exit status' "$(cat code.txt)" 125
+matches 'nobody reads the output: said' err.txt 'pressure-timeout'
+mt-report check run.mt >out.txt 2>&1
+is 'the file is whole' $? 0
+
+# Bad durations.
+for text in 5 x -1s 1d ''; do
+	code=0
+	mt-record --pressure-timeout "$text" -- true 2>err.txt || code=$?
+	is "--pressure-timeout '$text'" $code 64
+	one_line "--pressure-timeout '$text': one line" err.txt
+done
