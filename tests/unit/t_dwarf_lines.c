@@ -233,6 +233,34 @@ Test(dwarf_lines, separate_debug_file)
 	unload();
 }
 
+/* The names stand in the supplementary file: without it, or with another, there are no lines. */
+Test(dwarf_lines, supplementary_file)
+{
+	const struct mt_symbol *outer;
+	uint64_t svma;
+	size_t n = 0;
+
+	run("cp $S/dwz.so $S/dwz-common.debug $D");
+	load(in_dir("dwz.so"));
+	outer = named("_ZN3inl5outerEm");
+	for (svma = outer->addr; n != 4 && svma < outer->addr + outer->size; svma++)
+		n = mt_lines_find(lines, svma, frames);
+	cr_assert_eq(n, 4);
+	cr_expect_str_eq(frames[0].name, "(anonymous namespace)::innermost");
+	cr_expect_str_eq(frames[1].linkage, "_ZN3inl4poolIlE4makeEm");
+	cr_expect_str_eq(frames[2].name, "inl::middle");
+	cr_expect_str_eq(frames[3].linkage, "_ZN3inl5outerEm");
+	cr_expect_str_eq(frames[3].file, "/src/inlines.cc");
+	unload();
+
+	run("cp $S/dwz.so $D/dwz-common.debug");
+	cr_expect_eq(try_load(in_dir("dwz.so")), -MT_E_NO_DATA);
+	unload();
+	run("rm $D/dwz-common.debug");
+	cr_expect_eq(try_load(in_dir("dwz.so")), -MT_E_NO_DATA);
+	unload();
+}
+
 Test(dwarf_lines, no_debug_information)
 {
 	run("cc -O2 -fPIC -shared $S/calls.c -o $D/a.so");
