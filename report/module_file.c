@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
@@ -22,15 +23,66 @@ static bool ends_with(const char *s, const char *tail)
 	return n >= m && !strcmp(s + n - m, tail);
 }
 
+/* What the kernel tells of one mapping of this process. */
+struct mapping {
+	uint64_t size;
+	unsigned int dev_major;
+	unsigned int dev_minor;
+	uint64_t ino;
+};
+
+/* The mapping at start, from /proc/self/maps. False: not found. */
+static bool find_mapping(uint64_t start, struct mapping *ret_mapping)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint64_t low, high;
+	char line[512];
+	bool found = false;
+
+	if (!maps)
+		return false;
+	while (!found && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %" SCNu64, &low, &high,
+			   &ret_mapping->dev_major, &ret_mapping->dev_minor,
+			   &ret_mapping->ino) == 5 && low == start && high > low) {
+			ret_mapping->size = high - low;
+			found = true;
+		}
+	}
+	fclose(maps);
+	return found;
+}
+
 static bool same_file(const struct mt_file *file, const struct stat *st)
 {
 	return major(st->st_dev) == file->dev_major && minor(st->st_dev) == file->dev_minor &&
 	       st->st_ino == file->ino;
 }
 
+/*
+ * On overlay file systems stat() and a mapping can give one file different devices and
+ * inodes, and the recorded ones are a mapping's. So map it, without looking inside.
+ */
+static bool same_when_mapped(const struct mt_file *file, int fd)
+{
+	struct mapping mapping;
+	bool same;
+	void *at;
+
+	at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return false;
+	same = find_mapping((uintptr_t)at, &mapping) && mapping.dev_major == file->dev_major &&
+	       mapping.dev_minor == file->dev_minor && mapping.ino == file->ino;
+	munmap(at, 4096);
+	return same;
+}
+
 static void describe_change(const struct mt_file *file, const struct stat *st, char *reason)
 {
-	if (major(st->st_dev) == file->dev_major && minor(st->st_dev) == file->dev_minor)
+	if (!S_ISREG(st->st_mode))
+		snprintf(reason, MT_REASON_MAX, "not a file any more");
+	else if (major(st->st_dev) == file->dev_major && minor(st->st_dev) == file->dev_minor)
 		snprintf(reason, MT_REASON_MAX, "inode %" PRIu64 ", recorded %" PRIu64,
 			 (uint64_t)st->st_ino, file->ino);
 	else
@@ -88,7 +140,7 @@ enum mt_module_status mt_module_file_open(const struct mt_file *file, int *ret_f
 	/* By name first: opening a device or a FIFO that now sits there can have effects. */
 	if (stat(file->path, &st) < 0)
 		return open_failed(errno, reason);
-	if (!S_ISREG(st.st_mode) || !same_file(file, &st)) {
+	if (!S_ISREG(st.st_mode)) {
 		describe_change(file, &st, reason);
 		return MT_MODULE_CHANGED;
 	}
@@ -96,8 +148,9 @@ enum mt_module_status mt_module_file_open(const struct mt_file *file, int *ret_f
 	if (fd < 0)
 		return open_failed(errno, reason);
 
-	/* Again, for it may have been replaced in between. */
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !same_file(file, &st)) {
+	/* Of what is open, for it may have been replaced in between. */
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (!same_file(file, &st) && !same_when_mapped(file, fd))) {
 		describe_change(file, &st, reason);
 		close(fd);
 		return MT_MODULE_CHANGED;
@@ -110,51 +163,31 @@ enum mt_module_status mt_module_file_open(const struct mt_file *file, int *ret_f
 	return MT_MODULE_VERIFIED;
 }
 
-/* The size of the mapping at start, from /proc/self/maps; 0 if not found. */
-static size_t mapping_size(uint64_t start)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	uint64_t low, high;
-	char line[512];
-	size_t size = 0;
-
-	if (!maps)
-		return 0;
-	while (!size && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &low, &high) == 2 && low == start &&
-		    high > low && high - low <= VDSO_BYTES_MAX)
-			size = high - low;
-	}
-	fclose(maps);
-	return size;
-}
-
 enum mt_module_status mt_module_file_vdso(const char *kernel, uint8_t **ret_image,
 					  size_t *ret_size, char reason[MT_REASON_MAX])
 {
 	unsigned long start = getauxval(AT_SYSINFO_EHDR);
 	struct utsname uts = {};
+	struct mapping mapping;
 	uint8_t *image;
-	size_t size;
 
 	if (uname(&uts) < 0 || !kernel || strcmp(uts.release, kernel)) {
 		snprintf(reason, MT_REASON_MAX, "kernel %.64s here, recorded under %.64s",
 			 uts.release, kernel ? kernel : "an unknown one");
 		return MT_MODULE_NO_FILE;
 	}
-	size = start ? mapping_size(start) : 0;
-	if (!size) {
+	if (!start || !find_mapping(start, &mapping) || mapping.size > VDSO_BYTES_MAX) {
 		snprintf(reason, MT_REASON_MAX, "this process has none");
 		return MT_MODULE_NO_FILE;
 	}
-	image = malloc(size);
+	image = malloc(mapping.size);
 	if (!image) {
 		snprintf(reason, MT_REASON_MAX, "%s", strerror(ENOMEM));
 		return MT_MODULE_UNREADABLE;
 	}
-	memcpy(image, (const void *)start, size);
+	memcpy(image, (const void *)start, mapping.size);
 	*ret_image = image;
-	*ret_size = size;
+	*ret_size = mapping.size;
 	return MT_MODULE_VERIFIED;
 }
 
