@@ -105,8 +105,8 @@ static int fail_number(const struct mt_option *option, const char *text, int err
 	bool size = option->kind == MT_OPTION_SIZE;
 
 	if (err == -EINVAL)
-		snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s: '%.80s' is not a %s", option->name, text,
-			 size ? "size (bytes, or with K, M or G)" : "number");
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s: '%.80s' is not a %s", option->name,
+			 text, size ? "size (bytes, or with K, M or G)" : "number");
 	else if (option->max)
 		snprintf(error, MT_OPTIONS_ERROR_MAX,
 			 "--%s: %.80s is out of range (%" PRIu64 " to %" PRIu64 ")", option->name,

@@ -366,7 +366,7 @@ static int take_batch(struct mt_profile *p, const struct mt_timeline_batch *batc
 	return 0;
 }
 
-static void add_totals(struct mt_totals *sum, const struct mt_totals *part)
+void mt_totals_add(struct mt_totals *sum, const struct mt_totals *part)
 {
 	sum->allocations += part->allocations;
 	sum->allocated_bytes += part->allocated_bytes;
@@ -389,7 +389,7 @@ static void finish(struct mt_profile *p)
 		thread = &p->threads[i];
 		mt_tally_finish(&thread->tally, p->epoch);
 		if (thread->process != MT_NONE)
-			add_totals(&p->processes[thread->process], &thread->tally.totals);
+			mt_totals_add(&p->processes[thread->process], &thread->tally.totals);
 	}
 	p->totals.all.live_bytes += p->bytes;
 	p->totals.all.live_blocks += p->blocks;

@@ -21,11 +21,11 @@ struct mt_totals {
 	uint64_t allocations;		/* successful calls that allocate; realloc is one */
 	uint64_t allocated_bytes;	/* requested */
 	/*
-	 * Free calls of a non-null pointer, and reallocs that gave nothing back (size 0). All: every
-	 * one. Per stack, thread, process: those of its blocks.
+	 * Free calls of a non-null pointer, and reallocs that gave nothing back (size 0). All:
+	 * every one. Per stack, thread, process: those of its blocks.
 	 */
 	uint64_t frees;
-	uint64_t live_blocks;		/* never freed: at exit of their process or end of recording */
+	uint64_t live_blocks;		/* never freed: at exit of their process, at the end */
 	uint64_t live_bytes;
 	uint64_t peak_blocks;		/* at the moment of the highest live bytes */
 	uint64_t peak_bytes;
@@ -33,13 +33,15 @@ struct mt_totals {
 	uint64_t temporary;
 };
 
+void mt_totals_add(struct mt_totals *sum, const struct mt_totals *part);
+
 struct mt_profile_totals {
 	struct mt_totals all;
 	uint64_t events;
 	uint64_t peak_time;		/* of the first event that reached peak_bytes; 0 if none */
-	uint64_t unmatched_frees;	/* of blocks never seen allocated; realloc's old block too */
-	uint64_t inherited_frees;	/* of copies a fork made; realloc's old block too */
-	uint64_t conflicts;		/* allocations where a block was live: its free was not seen */
+	uint64_t unmatched_frees;	/* of blocks never seen allocated; realloc's old ones too */
+	uint64_t inherited_frees;	/* of copies a fork made; realloc's old ones too */
+	uint64_t conflicts;		/* allocations where a block was live: free not seen */
 	uint64_t late;			/* events out of order beyond what the file promises */
 	uint64_t bad_events;		/* of unknown type, or without an address */
 	uint64_t discarded_blocks;	/* alive when their process called exec: gone, not leaked */

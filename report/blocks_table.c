@@ -7,7 +7,7 @@
 
 uint64_t mt_blocks_multiplier = 0x9e3779b97f4a7c15ull;
 
-/* The golden ratio's high bits spread addresses well; the kernel's random ones cannot be guessed. */
+/* The golden ratio's high bits spread addresses well; the kernel's random bits are no guess. */
 __attribute__((constructor)) static void choose_multiplier(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);

@@ -34,11 +34,12 @@ void mt_live_space_enter(struct mt_live_spaces *live, uint32_t space)
 	live->spaces[space].refs++;
 }
 
-void mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child, uint64_t time)
+void mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child,
+			uint64_t time)
 {
 	struct mt_live_space *c = &live->spaces[child], *p = &live->spaces[parent];
 
-	/* Spaces are numbered in order of their making: a parent cannot be younger, so no cycles. */
+	/* Spaces are numbered in order of their making: a parent is never younger, so no cycles. */
 	if (c->linked || c->gone || parent >= child)
 		return;
 	c->parent = parent;

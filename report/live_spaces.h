@@ -14,7 +14,7 @@
 
 struct mt_live_space {
 	struct mt_blocks_table blocks;
-	struct mt_blocks_table before_fork;	/* freed since a fork: time = allocated, size = freed */
+	struct mt_blocks_table before_fork;	/* freed since: time = allocated, size = freed */
 	uint64_t fork_time;	/* when it was forked from parent */
 	uint64_t last_fork;	/* latest fork of this space into another */
 	uint32_t parent;	/* index, UINT32_MAX: none */
@@ -33,7 +33,8 @@ int mt_live_spaces_init(struct mt_live_spaces *live, uint32_t n);
 void mt_live_spaces_release(struct mt_live_spaces *live);
 
 void mt_live_space_enter(struct mt_live_spaces *live, uint32_t space);
-void mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child, uint64_t time);
+void mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child,
+			uint64_t time);
 
 /*
  * A process leaves. true if it was the last one: the caller settles the blocks of the

@@ -143,8 +143,8 @@ static int keep_piece(struct mt_space_build *b, uint32_t space, const struct mt_
 }
 
 /* The placement of a space with the lowest address that reaches into [start, end). */
-static bool first_overlap(const struct mt_space_build *b, uint32_t space, uint64_t start, uint64_t end,
-			  uint64_t *ret_key, uint32_t *ret_index)
+static bool first_overlap(const struct mt_space_build *b, uint32_t space, uint64_t start,
+			  uint64_t end, uint64_t *ret_key, uint32_t *ret_index)
 {
 	const struct mt_session *session = b->session;
 	uint32_t root = session->spaces[space].root;

@@ -16,7 +16,7 @@
 
 struct step {
 	uint64_t time;
-	uint32_t order;		/* at equal times: births, mappings, execs, exits; then file order */
+	uint32_t order;		/* at equal times: births, mappings, execs, exits */
 	uint32_t row;
 	bool mapping;
 };

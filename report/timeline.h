@@ -39,7 +39,7 @@ int mt_timeline_open(struct mt_reader *reader, const struct mt_session *session,
 		     struct mt_timeline **ret_timeline);
 void mt_timeline_free(struct mt_timeline *timeline);
 
-/* 1 and the next batch, borrowed until the next call; 0 at the end; -ENOMEM or the source's error. */
+/* 1 and the next batch, borrowed until the next call; 0 at the end; -ENOMEM, the source's error. */
 int mt_timeline_next(struct mt_timeline *timeline, struct mt_timeline_batch *ret_batch);
 
 /* Events delivered after one with a later stamp: the file's lag was not true, or unknown. */

@@ -49,7 +49,8 @@ static void exit_at(uint64_t time, uint32_t process)
 	lifecycle((struct mt_lifecycle){ .type = MT_LC_EXIT, .time = time, .process = process });
 }
 
-static void alloc(uint64_t time, uint32_t thread_index, uint64_t addr, uint64_t size, uint32_t stack)
+static void alloc(uint64_t time, uint32_t thread_index, uint64_t addr, uint64_t size,
+		  uint32_t stack)
 {
 	events[n_events++] = (struct mt_event){
 		.type = MT_EV_MALLOC, .time = time, .begin = time, .addr = addr, .size = size,
@@ -65,8 +66,8 @@ static void release(uint64_t time, uint32_t thread_index, uint64_t addr)
 	};
 }
 
-static void resize(uint64_t begin, uint64_t time, uint32_t thread_index, uint64_t old, uint64_t addr,
-		   uint64_t size, uint32_t stack)
+static void resize(uint64_t begin, uint64_t time, uint32_t thread_index, uint64_t old,
+		   uint64_t addr, uint64_t size, uint32_t stack)
 {
 	events[n_events++] = (struct mt_event){
 		.type = MT_EV_REALLOC, .time = time, .begin = begin, .old_addr = old, .addr = addr,
@@ -101,9 +102,9 @@ static void replay(void)
 	totals = mt_profile_totals(profile);
 }
 
-static void expect(const char *what, const struct mt_totals *t, uint64_t allocations, uint64_t bytes,
-		   uint64_t frees, uint64_t live_blocks, uint64_t live_bytes, uint64_t peak_blocks,
-		   uint64_t peak_bytes)
+static void expect(const char *what, const struct mt_totals *t, uint64_t allocations,
+		   uint64_t bytes, uint64_t frees, uint64_t live_blocks, uint64_t live_bytes,
+		   uint64_t peak_blocks, uint64_t peak_bytes)
 {
 	cr_expect_eq(t->allocations, allocations, "%s: allocations %zu", what, t->allocations);
 	cr_expect_eq(t->allocated_bytes, bytes, "%s: bytes %zu", what, t->allocated_bytes);
@@ -455,7 +456,8 @@ Test(aggregate, random_runs_agree_with_lists)
 				unmatched++;
 			} else {
 				alloc(t, space, addr, size, stack);
-				blocks[n++] = (struct model_block){ addr, size, space, stack, false };
+				blocks[n++] = (struct model_block){ addr, size, space, stack,
+								    false };
 				stacks[stack].allocations++;
 				stacks[stack].allocated_bytes += size;
 				allocations++;

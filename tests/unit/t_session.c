@@ -274,6 +274,8 @@ Test(session, the_same_program_executed_again_is_a_new_space)
 
 Test(session, clone_vm_child_shares_until_it_executes)
 {
+	const struct mt_placement *placement;
+
 	start(0, 0);
 	map(10, 0, LIB, LIB + 0x1000, 0, "/a");
 	fork_at(20, 0, 1, true);
@@ -292,8 +294,8 @@ Test(session, clone_vm_child_shares_until_it_executes)
 	EXPECT_AT(0, 45, 2 * LIB, "/by-child", 0);
 	EXPECT_AT(1, 55, 3 * LIB, "", 0);
 	EXPECT_AT(0, 55, 3 * LIB, "/later", 0);
-	cr_expect_eq(mt_session_placement(session, mt_session_find(session, 0, 35, 2 * LIB))->process,
-		     0, "listed for the owner of the space");
+	placement = mt_session_placement(session, mt_session_find(session, 0, 35, 2 * LIB));
+	cr_expect_eq(placement->process, 0, "listed for the owner of the space");
 }
 
 Test(session, shared_space_outlives_the_process_that_made_it)
@@ -476,7 +478,7 @@ Test(session, random_histories_agree_with_a_page_table)
 		for (t = 1; t <= STEPS; t++)
 			for (process = 0; process < (t < STEPS / 3 ? 1 : PROCS); process++)
 				for (page = 0; page < PAGES; page++)
-					cr_assert_str_eq(at(process, t, page * 0x1000 + 5, &ignored),
+					cr_assert_str_eq(at(process, t, page * 4096 + 5, &ignored),
 							 names[model[t][process][page]]);
 		mt_session_free(session);
 		session = NULL;
