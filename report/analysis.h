@@ -1,0 +1,61 @@
+/*
+ * report/analysis.h - one artifact taken through the stages a command needs.
+ *
+ * Owns every stage's result. What makes the result partial is collected as problems: one
+ * line each, for standard error, the top of a report and the exit status.
+ */
+#ifndef MT_ANALYSIS_H
+#define MT_ANALYSIS_H
+
+#include "report/aggregate.h"
+#include "report/call_paths.h"
+#include "report/module_facts.h"
+#include "report/names.h"
+#include "report/run_facts.h"
+#include "report/session.h"
+
+enum mt_need {
+	MT_NEED_PROFILE = 1,	/* replay the events */
+	MT_NEED_PATHS = 2,	/* unwind the stacks */
+	MT_NEED_NAMES = 4,	/* name their calls; with paths */
+	MT_NEED_MODULES = 8,	/* verify every mapped file */
+};
+
+struct mt_problems {
+	char **lines;
+	size_t n;
+};
+
+struct mt_analysis {
+	struct mt_reader *reader;
+	struct mt_run run;
+	struct mt_session *session;
+	struct mt_profile *profile;	/* NULL what was not needed */
+	struct mt_symbolizer *symbolizer;
+	struct mt_unwinder *unwinder;
+	struct mt_paths *paths;
+	struct mt_names *names;
+	struct mt_modules modules;
+	struct mt_reader_end end;
+	struct mt_problems problems;	/* in order of their weight */
+};
+
+/* Told what is being done, for a progress line. May be NULL. */
+typedef void (*mt_progress_fn)(void *arg, const char *doing);
+
+/*
+ * Open path and do what needs asks for. On failure *ret_analysis is not written. Errors are the
+ * reader's, -EOPNOTSUPP for an architecture that cannot be unwound.
+ */
+int mt_analysis_load(const char *path, unsigned int needs, mt_progress_fn progress, void *arg,
+		     struct mt_analysis *ret_analysis);
+void mt_analysis_release(struct mt_analysis *analysis);
+
+/* Add a line: 0 or -ENOMEM. */
+int mt_problems_add(struct mt_problems *problems, const char *format, ...) MT_PRINTF(2, 3);
+void mt_problems_release(struct mt_problems *problems);
+
+/* What the stages that were done say is missing. Called by mt_analysis_load(). */
+int mt_problems_find(struct mt_analysis *analysis);
+
+#endif

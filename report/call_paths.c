@@ -1,0 +1,274 @@
+#include "report/call_paths.h"
+
+#include "common/error.h"
+#include "report/id_map.h"
+#include "report/intern.h"
+#include "report/reader.h"
+#include "report/session.h"
+
+#include <errno.h>
+
+struct mt_paths {
+	const struct mt_session *session;
+	struct mt_call *calls;
+	uint32_t *call_slots;		/* hash of call index + 1 */
+	struct mt_path_node *nodes;
+	struct mt_blocks_table node_index;	/* (parent, call) to node */
+	struct mt_path *paths;
+	struct mt_blocks_table path_index;	/* (leaf, end) to path */
+	struct mt_id_map stacks;
+	uint32_t *path_of;		/* per slot of stacks */
+	uint32_t n_calls, calls_cap, call_slots_cap, n_nodes, nodes_cap, n_paths, paths_cap;
+	uint32_t path_of_cap, redefinitions;
+	uint32_t ends[MT_UNWIND_END_KINDS];
+};
+
+int mt_paths_new(const struct mt_session *session, struct mt_paths **ret_paths)
+{
+	struct mt_paths *paths = calloc(1, sizeof(*paths));
+
+	if (!paths)
+		return -ENOMEM;
+	paths->session = session;
+	*ret_paths = paths;
+	return 0;
+}
+
+void mt_paths_free(struct mt_paths *paths)
+{
+	if (!paths)
+		return;
+	free(paths->calls);
+	free(paths->call_slots);
+	free(paths->nodes);
+	mt_blocks_release(&paths->node_index);
+	free(paths->paths);
+	mt_blocks_release(&paths->path_index);
+	mt_id_map_release(&paths->stacks);
+	free(paths->path_of);
+	free(paths);
+}
+
+/* Room for one more in *items: 0, -ENOMEM, -MT_E_LIMIT. */
+static int grow(void *items, uint32_t n, uint32_t *cap, size_t size)
+{
+	uint32_t more = *cap ? *cap * 2 : 256;
+	void *data;
+
+	if (n < *cap)
+		return 0;
+	if (*cap > UINT32_MAX / 4)
+		return -MT_E_LIMIT;
+	memcpy(&data, items, sizeof(data));
+	data = realloc(data, more * size);
+	if (!data)
+		return -ENOMEM;
+	memcpy(items, &data, sizeof(data));
+	*cap = more;
+	return 0;
+}
+
+static bool same_call(const struct mt_call *a, const struct mt_call *b)
+{
+	return a->file == b->file && a->offset == b->offset && a->frame.exact == b->frame.exact;
+}
+
+static uint32_t *call_slot(struct mt_paths *paths, const struct mt_call *call)
+{
+	uint64_t key = call->offset * 0x9e3779b97f4a7c15ull ^ ((uint64_t)call->file << 1) ^
+		       call->frame.exact;
+	size_t i = mt_hash_bytes(MT_HASH_SEED, &key, sizeof(key)) & (paths->call_slots_cap - 1);
+
+	while (paths->call_slots[i] &&
+	       !same_call(&paths->calls[paths->call_slots[i] - 1], call))
+		i = (i + 1) & (paths->call_slots_cap - 1);
+	return &paths->call_slots[i];
+}
+
+static int grow_call_slots(struct mt_paths *paths)
+{
+	uint32_t cap = paths->call_slots_cap ? paths->call_slots_cap * 2 : 1024, i;
+	uint32_t *slots = calloc(cap, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	free(paths->call_slots);
+	paths->call_slots = slots;
+	paths->call_slots_cap = cap;
+	for (i = 0; i < paths->n_calls; i++)
+		*call_slot(paths, &paths->calls[i]) = i + 1;
+	return 0;
+}
+
+static int find_call(struct mt_paths *paths, const struct mt_frame *frame, uint32_t *ret_call)
+{
+	struct mt_call call = { .frame = *frame, .file = MT_PATHS_NONE, .offset = frame->pc };
+	const struct mt_placement *placement;
+	uint32_t *slot;
+	int err;
+
+	if (frame->placement != MT_NONE) {
+		placement = mt_session_placement(paths->session, frame->placement);
+		call.file = placement->file;
+		call.offset = placement->offset + (frame->pc - placement->start);
+	}
+	if (paths->n_calls >= paths->call_slots_cap / 2) {
+		err = grow_call_slots(paths);
+		if (err)
+			return err;
+	}
+	slot = call_slot(paths, &call);
+	if (!*slot) {
+		err = grow(&paths->calls, paths->n_calls, &paths->calls_cap, sizeof(call));
+		if (err)
+			return err;
+		paths->calls[paths->n_calls++] = call;
+		*slot = paths->n_calls;
+	}
+	*ret_call = *slot - 1;
+	return 0;
+}
+
+/* The number stored under a key of two halves, or next for a new key (*ret_new). */
+static int index_pair(struct mt_blocks_table *table, uint32_t a, uint32_t b, uint32_t next,
+		      uint32_t *ret_value, bool *ret_new)
+{
+	/* a + 1 wraps to 0 for MT_PATHS_NONE, b + 1 does not: the key is never 0. */
+	struct mt_live_block entry = {
+		.addr = (uint64_t)(a + 1) << 32 | (b + 1), .stack = next,
+	}, *old = mt_blocks_find(table, entry.addr);
+	int err;
+
+	*ret_new = !old;
+	*ret_value = old ? old->stack : next;
+	if (old)
+		return 0;
+	err = mt_blocks_add(table, &entry);
+	return err;
+}
+
+static int find_node(struct mt_paths *paths, uint32_t parent, uint32_t call, uint32_t *ret_node)
+{
+	bool new;
+	int err;
+
+	err = grow(&paths->nodes, paths->n_nodes, &paths->nodes_cap, sizeof(*paths->nodes));
+	if (!err)
+		err = index_pair(&paths->node_index, parent, call, paths->n_nodes, ret_node, &new);
+	if (!err && new)
+		paths->nodes[paths->n_nodes++] = (struct mt_path_node){ parent, call };
+	return err;
+}
+
+static int find_path(struct mt_paths *paths, const struct mt_path *path, uint32_t *ret_path)
+{
+	bool new;
+	int err;
+
+	err = grow(&paths->paths, paths->n_paths, &paths->paths_cap, sizeof(*paths->paths));
+	if (!err)
+		err = index_pair(&paths->path_index, path->leaf, path->end, paths->n_paths,
+				 ret_path, &new);
+	if (!err && new)
+		paths->paths[paths->n_paths++] = *path;
+	return err;
+}
+
+int mt_paths_add(struct mt_paths *paths, const struct mt_stack *stack,
+		 const struct mt_frame *frames, size_t n, enum mt_unwind_end end)
+{
+	struct mt_path path = { .leaf = MT_PATHS_NONE, .n_calls = (uint32_t)n, .end = end };
+	uint32_t call, slot = mt_id_map_count(&paths->stacks);
+	size_t i;
+	int err;
+
+	if (mt_id_map_find(&paths->stacks, stack->id) != UINT32_MAX) {
+		paths->redefinitions++;
+		return 0;
+	}
+	for (i = n; i-- > 0;) {
+		err = find_call(paths, &frames[i], &call);
+		if (!err)
+			err = find_node(paths, path.leaf, call, &path.leaf);
+		if (err)
+			return err;
+	}
+	err = grow(&paths->path_of, slot, &paths->path_of_cap, sizeof(*paths->path_of));
+	if (!err)
+		err = find_path(paths, &path, &paths->path_of[slot]);
+	if (!err)
+		err = mt_id_map_add(&paths->stacks, stack->id);
+	if (!err)
+		paths->ends[end]++;
+	return err;
+}
+
+int mt_paths_load(struct mt_paths *paths, struct mt_reader *reader, struct mt_unwinder *unwinder)
+{
+	const struct mt_block *block;
+	const struct mt_frame *frames;
+	enum mt_unwind_end end;
+	uint32_t i;
+	size_t n;
+	int err;
+
+	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_STACKS));
+	for (;;) {
+		err = mt_reader_next(reader, &block);
+		if (err <= 0)
+			return err;
+		for (i = 0; i < block->n; i++) {
+			n = mt_unwind(unwinder, &block->stacks[i], &frames, &end);
+			err = mt_paths_add(paths, &block->stacks[i], frames, n, end);
+			if (err)
+				return err;
+		}
+	}
+}
+
+uint32_t mt_paths_definitions(const struct mt_paths *paths)
+{
+	return mt_id_map_count(&paths->stacks);
+}
+
+uint32_t mt_paths_redefinitions(const struct mt_paths *paths)
+{
+	return paths->redefinitions;
+}
+
+uint32_t mt_paths_count(const struct mt_paths *paths)
+{
+	return paths->n_paths;
+}
+
+const struct mt_path *mt_paths_at(const struct mt_paths *paths, uint32_t path)
+{
+	return &paths->paths[path];
+}
+
+uint32_t mt_paths_ends(const struct mt_paths *paths, enum mt_unwind_end end)
+{
+	return paths->ends[end];
+}
+
+uint32_t mt_paths_of_stack(const struct mt_paths *paths, uint32_t stack)
+{
+	uint32_t slot = mt_id_map_find(&paths->stacks, stack);
+
+	return slot == UINT32_MAX ? MT_PATHS_NONE : paths->path_of[slot];
+}
+
+const struct mt_path_node *mt_paths_node(const struct mt_paths *paths, uint32_t node)
+{
+	return &paths->nodes[node];
+}
+
+uint32_t mt_paths_calls(const struct mt_paths *paths)
+{
+	return paths->n_calls;
+}
+
+const struct mt_call *mt_paths_call(const struct mt_paths *paths, uint32_t call)
+{
+	return &paths->calls[call];
+}

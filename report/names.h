@@ -1,0 +1,21 @@
+/*
+ * report/names.h - the source-level functions of every call of a set of paths, each call
+ * symbolized once.
+ */
+#ifndef MT_NAMES_H
+#define MT_NAMES_H
+
+#include "report/call_paths.h"
+#include "report/symbolize.h"
+
+struct mt_names;
+
+/* All calls of paths; both arguments are borrowed. 0, -ENOMEM, -errno. */
+int mt_names_load(struct mt_symbolizer *symbolizer, const struct mt_paths *paths,
+		  struct mt_names **ret_names);
+void mt_names_free(struct mt_names *names);
+
+/* Innermost inlined function first; at least one. */
+const struct mt_location *mt_names_of(const struct mt_names *names, uint32_t call, size_t *ret_n);
+
+#endif

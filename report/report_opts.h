@@ -1,0 +1,53 @@
+/*
+ * report/report_opts.h - mt-report's command line: a pure function of argv.
+ */
+#ifndef MT_REPORT_OPTS_H
+#define MT_REPORT_OPTS_H
+
+#include "common/options.h"
+
+enum mt_command {
+	MT_COMMAND_NONE,
+	MT_COMMAND_SYMBOLIZE,
+	MT_COMMAND_STAT,
+	MT_COMMAND_TOP,
+	MT_COMMAND_FOLDED,
+	MT_COMMAND_DUMP,
+	MT_COMMAND_CHECK,
+	MT_COMMANDS
+};
+
+/* What to weigh stacks by; indexes of the values of --by. */
+enum mt_by {
+	MT_BY_BYTES,	/* allocated over the whole run */
+	MT_BY_COUNT,	/* allocations */
+	MT_BY_PEAK,	/* live bytes at the moment of the peak */
+	MT_BY_LIVE,	/* bytes never freed */
+	MT_BY_KINDS
+};
+
+struct mt_report_opts {
+	enum mt_command command;
+	bool help;		/* of the command, or of all if there is none */
+	bool version;
+	const char *file;
+	const char *output;	/* symbolize: NULL for FILE.profile */
+	bool json;
+	bool no_report;
+	int by;			/* enum mt_by */
+	uint64_t rows;		/* 0: all */
+};
+
+/*
+ * argv as main got it; its operands are moved. 0, or -EINVAL and one line in error. Strings
+ * borrow from argv.
+ */
+int mt_report_opts_parse(int argc, char **argv, struct mt_report_opts *ret_opts,
+			 char error[MT_OPTIONS_ERROR_MAX]);
+
+/* Usage of the command, or of the program for MT_COMMAND_NONE. */
+void mt_report_opts_help(enum mt_command command, FILE *out);
+
+const char *mt_by_name(enum mt_by by);	/* as given to --by */
+
+#endif
