@@ -1,0 +1,83 @@
+#include "report/cmd.h"
+
+#include "common/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+void mt_cmd_say(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	fputs("mt-report: ", stderr);
+	/* Names from a file must not drive the terminal. */
+	mt_text_put_clean(n < 0 ? "out of memory" : text, stderr);
+	putc('\n', stderr);
+	if (n >= 0)
+		free(text);
+}
+
+int mt_cmd_fail(const char *file, int err)
+{
+	if (err == -MT_E_NOT_ARTIFACT)
+		mt_cmd_say("%s: not an artifact of mt-record", file);
+	else
+		mt_cmd_say("%s: %s", file, mt_strerror(err));
+	return MT_EXIT_NO_RESULT;
+}
+
+void mt_cmd_progress(void *unused, const char *doing)
+{
+	static bool shown;
+
+	(void)unused;
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (doing || shown)
+		fputs("\r\033[K", stderr);
+	shown = doing != NULL;
+	if (doing)
+		fprintf(stderr, "mt-report: %s...", doing);
+	fflush(stderr);
+}
+
+bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
+		 struct mt_analysis *ret_analysis)
+{
+	int err = mt_analysis_load(opts->file, needs, mt_cmd_progress, NULL, ret_analysis);
+
+	mt_cmd_progress(NULL, NULL);
+	if (err)
+		mt_cmd_fail(opts->file, err);
+	return !err;
+}
+
+const struct mt_style *mt_cmd_style(void)
+{
+	const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+
+	if (!isatty(STDOUT_FILENO) || (no_colour && *no_colour) || !term || !strcmp(term, "dumb"))
+		return &mt_style_plain;
+	return &mt_style_colour;
+}
+
+int mt_cmd_finish(const struct mt_problems *problems, bool in_report)
+{
+	size_t i;
+
+	if (fflush(stdout) || ferror(stdout)) {
+		mt_cmd_say("standard output: %s", strerror(errno));
+		return MT_EXIT_NO_RESULT;
+	}
+	/* One terminal need not be told twice. */
+	if (!in_report || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO))
+		for (i = 0; i < problems->n; i++)
+			mt_cmd_say("%s", problems->lines[i]);
+	return problems->n ? MT_EXIT_PARTIAL : MT_EXIT_COMPLETE;
+}

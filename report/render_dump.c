@@ -1,0 +1,191 @@
+#include "report/render_dump.h"
+
+#include "report/json.h"
+#include "report/render_text.h"
+#include "report/session.h"
+#include "report/stat_report.h"
+
+#include <inttypes.h>
+#include <sys/wait.h>
+
+#define TYPE_WIDTH 12
+#define ADDRESS_WIDTH 17	/* without 0x */
+
+struct ids {
+	bool known;
+	uint32_t pid, tid;
+};
+
+static struct ids ids_of_thread(const struct mt_session *session, uint32_t index)
+{
+	const struct mt_thread *thread;
+	struct ids ids = { false, 0, 0 };
+
+	if (index >= mt_session_threads(session))
+		return ids;
+	thread = mt_session_thread(session, index);
+	if (thread->process == MT_NONE)
+		return ids;
+	ids.known = true;
+	ids.tid = thread->tid;
+	ids.pid = mt_session_process(session, thread->process)->pid;
+	return ids;
+}
+
+static bool has_thread(uint32_t type)
+{
+	return type == MT_LC_THREAD || type == MT_LC_THREAD_EXIT || type == MT_LC_NAME;
+}
+
+static void put_prefix(uint64_t start, uint64_t time, const struct ids *ids, const char *type,
+		       FILE *out)
+{
+	bool before = time < start;
+	uint64_t ns = before ? start - time : time - start;
+	char stamp[32];
+
+	snprintf(stamp, sizeof(stamp), "%s%" PRIu64 ".%09" PRIu64, before ? "-" : "",
+		 ns / 1000000000, ns % 1000000000);
+	if (ids->known)
+		fprintf(out, "%18s %8" PRIu32 " %8" PRIu32 "  %s", stamp, ids->pid, ids->tid,
+			type);
+	else
+		fprintf(out, "%18s %8s %8s  %s", stamp, "?", "?", type);
+}
+
+void mt_dump_put_titles(FILE *out)
+{
+	fprintf(out, "%18s %8s %8s  %-12s%-19s%14s %8s\n", "TIME", "PID", "TID", "TYPE", "ADDRESS",
+		"SIZE", "STACK");
+}
+
+void mt_dump_put_event(const struct mt_session *session, uint64_t start,
+		       const struct mt_event *event, FILE *out)
+{
+	struct ids ids = ids_of_thread(session, event->thread);
+
+	const char *name = mt_event_name(event->type);
+	int wide = TYPE_WIDTH - (int)strlen(name);
+
+	put_prefix(start, event->time, &ids, name, out);
+	fprintf(out, "%*s0x%" PRIx64, wide, "", event->addr);
+	if (mt_event_allocates(event->type)) {
+		wide = snprintf(NULL, 0, "%" PRIx64, event->addr);
+		fprintf(out, "%*s%14" PRIu64, ADDRESS_WIDTH - wide, "", event->size);
+		if (event->stack)
+			fprintf(out, " %8" PRIu32, event->stack);
+		else
+			fprintf(out, " %8s", "-");
+	}
+	if (event->type == MT_EV_REALLOC && event->old_addr)
+		fprintf(out, "  from 0x%" PRIx64 ", began %" PRIu64 " ns before", event->old_addr,
+			event->time - event->begin);
+	if (event->type == MT_EV_ALIGNED)
+		fprintf(out, "  aligned to %" PRIu64, event->align);
+	putc('\n', out);
+}
+
+static void put_exit(int32_t status, FILE *out)
+{
+	if (WIFEXITED(status))
+		fprintf(out, "  status %d", WEXITSTATUS(status));
+	else
+		fprintf(out, "  signal %d", WTERMSIG(status));
+}
+
+void mt_dump_put_lifecycle(const struct mt_session *session, uint64_t start,
+			   const struct mt_lifecycle *row, FILE *out)
+{
+	struct ids ids = { true, 0, 0 };
+
+	if (has_thread(row->type))
+		ids = ids_of_thread(session, row->thread);
+	else
+		ids.pid = ids.tid = mt_session_process(session, row->process)->pid;
+	put_prefix(start, row->time, &ids, mt_lifecycle_name(row->type), out);
+	if (row->type == MT_LC_FORK && row->parent != MT_NONE)
+		fprintf(out, "  of %" PRIu32 "%s", mt_session_process(session, row->parent)->pid,
+			row->shares_memory ? ", shares memory" : "");
+	if (row->type == MT_LC_EXIT)
+		put_exit(row->status, out);
+	if (*row->name) {
+		fputs("  ", out);
+		mt_text_put_clean(row->name, out);
+	}
+	if (*row->path) {
+		fputs("  ", out);
+		mt_text_put_clean(row->path, out);
+	}
+	putc('\n', out);
+}
+
+static void put_ids_json(struct mt_json *json, const struct ids *ids)
+{
+	mt_json_key(json, "pid");
+	if (ids->known)
+		mt_json_u64(json, ids->pid);
+	else
+		mt_json_null(json);
+	mt_json_key(json, "tid");
+	if (ids->known)
+		mt_json_u64(json, ids->tid);
+	else
+		mt_json_null(json);
+}
+
+void mt_dump_put_event_json(const struct mt_session *session, const struct mt_event *event,
+			    FILE *out)
+{
+	struct ids ids = ids_of_thread(session, event->thread);
+	struct mt_json json;
+
+	mt_json_init(&json, out, false);
+	mt_json_object_begin(&json);
+	mt_json_member_string(&json, "type", mt_event_name(event->type));
+	mt_json_member_u64(&json, "time", event->time);
+	put_ids_json(&json, &ids);
+	mt_json_member_u64(&json, "addr", event->addr);
+	if (mt_event_allocates(event->type))
+		mt_json_member_u64(&json, "size", event->size);
+	if (event->type == MT_EV_REALLOC) {
+		mt_json_member_u64(&json, "old_addr", event->old_addr);
+		mt_json_member_u64(&json, "begin", event->begin);
+	}
+	if (event->type == MT_EV_ALIGNED)
+		mt_json_member_u64(&json, "align", event->align);
+	if (event->stack)
+		mt_json_member_u64(&json, "stack", event->stack);
+	mt_json_object_end(&json);
+	mt_json_finish(&json);
+}
+
+void mt_dump_put_lifecycle_json(const struct mt_session *session, const struct mt_lifecycle *row,
+				FILE *out)
+{
+	struct ids ids;
+	struct mt_json json;
+
+	mt_json_init(&json, out, false);
+	mt_json_object_begin(&json);
+	mt_json_member_string(&json, "type", mt_lifecycle_name(row->type));
+	mt_json_member_u64(&json, "time", row->time);
+	if (has_thread(row->type)) {
+		ids = ids_of_thread(session, row->thread);
+		put_ids_json(&json, &ids);
+	} else {
+		mt_json_member_u64(&json, "pid", mt_session_process(session, row->process)->pid);
+	}
+	if (row->type == MT_LC_FORK && row->parent != MT_NONE) {
+		mt_json_member_u64(&json, "parent_pid",
+				   mt_session_process(session, row->parent)->pid);
+		mt_json_member_bool(&json, "shares_memory", row->shares_memory);
+	}
+	if (row->type == MT_LC_EXIT)
+		mt_json_member_i64(&json, "status", row->status);
+	if (*row->name)
+		mt_json_member_string(&json, "name", row->name);
+	if (*row->path)
+		mt_json_member_string(&json, "path", row->path);
+	mt_json_object_end(&json);
+	mt_json_finish(&json);
+}

@@ -1,0 +1,71 @@
+#include "report/render_json.h"
+
+#include "common/artifact.h"
+#include "report/aggregate.h"
+#include "report/module_facts.h"
+#include "report/symbolize.h"
+
+void mt_json_totals(struct mt_json *json, const struct mt_totals *totals)
+{
+	mt_json_member_u64(json, "allocations", totals->allocations);
+	mt_json_member_u64(json, "allocated_bytes", totals->allocated_bytes);
+	mt_json_member_u64(json, "frees", totals->frees);
+	mt_json_member_u64(json, "peak_bytes", totals->peak_bytes);
+	mt_json_member_u64(json, "peak_blocks", totals->peak_blocks);
+	mt_json_member_u64(json, "live_bytes", totals->live_bytes);
+	mt_json_member_u64(json, "live_blocks", totals->live_blocks);
+	mt_json_member_u64(json, "temporary", totals->temporary);
+}
+
+void mt_json_location(struct mt_json *json, const struct mt_location *location)
+{
+	mt_json_member_string(json, "function", location->function);
+	mt_json_member_string(json, "module", location->module);
+	mt_json_member_u64(json, "offset", location->offset);
+}
+
+void mt_json_member_command(struct mt_json *json, const struct mt_header *header)
+{
+	mt_json_member_strings(json, "command", header->args, header->n_args);
+}
+
+void mt_json_member_strings(struct mt_json *json, const char *key, const char *const *strings,
+			    size_t n)
+{
+	size_t i;
+
+	mt_json_key(json, key);
+	mt_json_array_begin(json);
+	for (i = 0; i < n; i++)
+		mt_json_string(json, strings[i]);
+	mt_json_array_end(json);
+}
+
+void mt_json_module(struct mt_json *json, const struct mt_module_facts *facts, bool contents)
+{
+	mt_json_object_begin(json);
+	mt_json_member_string(json, "path", facts->path);
+	mt_json_member_u64(json, "dev_major", facts->dev_major);
+	mt_json_member_u64(json, "dev_minor", facts->dev_minor);
+	mt_json_member_u64(json, "ino", facts->ino);
+	mt_json_key(json, "build_id");
+	if (facts->n_build_id)
+		mt_json_bytes(json, facts->build_id, facts->n_build_id);
+	else
+		mt_json_null(json);
+	mt_json_member_string(json, "status", mt_module_status_name(facts->status));
+	if (*facts->reason)
+		mt_json_member_string(json, "reason", facts->reason);
+	if (contents) {
+		mt_json_member_bool(json, "symbols", facts->symbols);
+		mt_json_member_bool(json, "lines", facts->lines);
+		if (*facts->debug_path)
+			mt_json_member_string(json, "debug_file", facts->debug_path);
+		mt_json_member_u64(json, "calls", facts->calls);
+		mt_json_member_u64(json, "calls_unnamed", facts->unnamed);
+		mt_json_member_u64(json, "calls_without_line", facts->unlocated);
+		if (facts->package)
+			mt_json_member_string(json, "package", facts->package);
+	}
+	mt_json_object_end(json);
+}

@@ -1,0 +1,25 @@
+/*
+ * report/render_json.h - pieces of JSON that several reports share.
+ */
+#ifndef MT_RENDER_JSON_H
+#define MT_RENDER_JSON_H
+
+#include "report/json.h"
+
+struct mt_header;
+struct mt_location;
+struct mt_module_facts;
+struct mt_totals;
+
+/* Members of the object that is open. */
+void mt_json_totals(struct mt_json *json, const struct mt_totals *totals);
+void mt_json_location(struct mt_json *json, const struct mt_location *location);
+
+/* Whole members. */
+void mt_json_member_command(struct mt_json *json, const struct mt_header *header);
+void mt_json_member_strings(struct mt_json *json, const char *key, const char *const *strings,
+			    size_t n);
+/* Array element. */
+void mt_json_module(struct mt_json *json, const struct mt_module_facts *facts, bool contents);
+
+#endif

@@ -1,0 +1,248 @@
+#include "report/report_opts.h"
+
+#include "common/suggest.h"
+
+#include <errno.h>
+
+#define ROWS_DEFAULT 10
+
+static const char *const by_names[] = { "bytes", "count", "peak", "live", NULL };
+
+/* Where the options of every command go; each command's table names those it has. */
+static struct mt_report_opts parsed;
+
+#define OPTION_HELP \
+	{ .kind = MT_OPTION_FLAG, .name = "help", .alias = 'h', .value = &parsed.help, \
+	  .help = "print this and exit" }
+#define OPTION_JSON(what) \
+	{ .kind = MT_OPTION_FLAG, .name = "json", .value = &parsed.json, .help = what }
+#define OPTION_BY \
+	{ .kind = MT_OPTION_CHOICE, .name = "by", .value = &parsed.by, .arg = "WEIGHT", \
+	  .choices = by_names, \
+	  .help = "bytes (allocated; default), count (of allocations), peak (live bytes at the " \
+		  "moment of the peak) or live (bytes never freed)" }
+#define OPTION_ROWS \
+	{ .kind = MT_OPTION_COUNT, .name = "rows", .alias = 'n', .value = &parsed.rows, \
+	  .arg = "N", .help = "stacks and functions to list (default 10; 0 is all)" }
+#define OPTIONS_TITLE { .kind = MT_OPTION_HEADING, .name = "Options:" }
+#define OPTIONS_END { .kind = MT_OPTION_END }
+
+static const struct mt_option program_options[] = {
+	OPTIONS_TITLE,
+	OPTION_HELP,
+	{ .kind = MT_OPTION_FLAG, .name = "version", .alias = 'V', .value = &parsed.version,
+	  .help = "print the version and exit" },
+	OPTIONS_END,
+};
+
+static const struct mt_option symbolize_options[] = {
+	OPTIONS_TITLE,
+	{ .kind = MT_OPTION_STRING, .name = "output", .alias = 'o', .value = &parsed.output,
+	  .arg = "DIR", .help = "the profile folder (default FILE.profile); a folder of that "
+				"name is replaced if it is one of ours" },
+	{ .kind = MT_OPTION_FLAG, .name = "no-report", .value = &parsed.no_report,
+	  .help = "write the folder only" },
+	OPTION_BY,
+	OPTION_ROWS,
+	OPTION_HELP,
+	OPTIONS_END,
+};
+
+static const struct mt_option stat_options[] = {
+	OPTIONS_TITLE,
+	OPTION_JSON("one JSON object"),
+	OPTION_HELP,
+	OPTIONS_END,
+};
+
+static const struct mt_option top_options[] = {
+	OPTIONS_TITLE,
+	OPTION_BY,
+	OPTION_ROWS,
+	OPTION_JSON("one JSON object"),
+	OPTION_HELP,
+	OPTIONS_END,
+};
+
+static const struct mt_option folded_options[] = {
+	OPTIONS_TITLE,
+	OPTION_BY,
+	OPTION_HELP,
+	OPTIONS_END,
+};
+
+static const struct mt_option dump_options[] = {
+	OPTIONS_TITLE,
+	OPTION_JSON("one JSON object a line"),
+	OPTION_HELP,
+	OPTIONS_END,
+};
+
+static const struct mt_option check_options[] = {
+	OPTIONS_TITLE,
+	OPTION_HELP,
+	OPTIONS_END,
+};
+
+static const struct {
+	const char *name;
+	const struct mt_option *options;
+	const char *summary;	/* in the list of commands */
+	const char *about;
+	const char *example;
+} commands[MT_COMMANDS] = {
+	[MT_COMMAND_SYMBOLIZE] = {
+		"symbolize", symbolize_options,
+		"write the profile folder, then report as top does",
+		"Verify each mapped file, take its symbols, unwind tables and debug information\n"
+		"into a profile folder, unwind every stack, and report as mt-report top does.\n",
+		"mt-record -o run.mt -- ./prog && mt-report symbolize run.mt",
+	},
+	[MT_COMMAND_STAT] = {
+		"stat", stat_options, "totals, losses, completeness of stacks, modules",
+		"Facts of the recording, totals, what was lost, how stacks end, and each module\n"
+		"with the result of its verification.\n",
+		"mt-report stat --json run.mt | jq .peak_bytes",
+	},
+	[MT_COMMAND_TOP] = {
+		"top", top_options, "call stacks and functions that allocate most",
+		"Call stacks and functions ranked by what they allocate, with files, lines and\n"
+		"inlined calls; processes; modules, what they lack and how to get it.\n",
+		"mt-report top --by live -n 20 run.mt",
+	},
+	[MT_COMMAND_FOLDED] = {
+		"folded", folded_options, "one line per stack, for flame graph tools",
+		"Lines \"root;...;leaf N\", sorted. In the name of a frame ; is written as : and\n"
+		"control characters as ?; spaces stay: N follows the last one.\n",
+		"mt-report folded --by peak run.mt | flamegraph.pl > peak.svg",
+	},
+	[MT_COMMAND_DUMP] = {
+		"dump", dump_options, "every event in the order it happened",
+		"Every allocation, free and process event, in the order in which they happened.\n",
+		"mt-report dump --json run.mt | jq -c 'select(.size > 1000000)'",
+	},
+	[MT_COMMAND_CHECK] = {
+		"check", check_options, "integrity of the file; where a cut one ends",
+		"Read every frame and block. Says whether the file is whole, or up to which byte\n"
+		"it can be used and why it ends there.\n",
+		"mt-report check run.mt && echo whole",
+	},
+};
+
+const char *mt_by_name(enum mt_by by)
+{
+	return by_names[by];
+}
+
+static enum mt_command find_command(const char *name)
+{
+	enum mt_command command;
+
+	for (command = MT_COMMAND_NONE + 1; command < MT_COMMANDS; command++)
+		if (!strcmp(commands[command].name, name))
+			return command;
+	return MT_COMMAND_NONE;
+}
+
+static int fail_command(const char *name, char *error)
+{
+	enum mt_command command;
+	struct mt_suggest suggest;
+
+	mt_suggest_init(&suggest, name);
+	for (command = MT_COMMAND_NONE + 1; command < MT_COMMANDS; command++)
+		mt_suggest_offer(&suggest, commands[command].name);
+	if (suggest.best)
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "unknown command '%.80s'; did you mean %s?",
+			 name, suggest.best);
+	else if (strpbrk(name, "./"))
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "unknown command '%.80s'; did you mean mt-report top %.80s?", name, name);
+	else
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "unknown command '%.80s'; mt-report --help lists them", name);
+	return -EINVAL;
+}
+
+static int parse_command(int argc, char **argv, char *error)
+{
+	const char *name = argv[0];
+	int n;
+
+	parsed.command = find_command(name);
+	if (parsed.command == MT_COMMAND_NONE)
+		return fail_command(name, error);
+	n = mt_options_parse(commands[parsed.command].options, 0, argc - 1, argv + 1, error);
+	if (n < 0)
+		return n;
+	if (parsed.help)
+		return 0;
+	if (n != 1) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "%s: %s: mt-report %s FILE", name,
+			 n ? "one file at a time" : "no file given", name);
+		return -EINVAL;
+	}
+	parsed.file = argv[1];
+	if (parsed.command == MT_COMMAND_SYMBOLIZE && !parsed.output && !strcmp(parsed.file, "-")) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "symbolize: standard input gives the folder no name; use --output=DIR");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int mt_report_opts_parse(int argc, char **argv, struct mt_report_opts *ret_opts,
+			 char error[MT_OPTIONS_ERROR_MAX])
+{
+	int n, err = 0;
+
+	parsed = (struct mt_report_opts){ .by = MT_BY_BYTES, .rows = ROWS_DEFAULT };
+	n = mt_options_parse(program_options, MT_OPTIONS_STOP, argc - 1, argv + 1, error);
+	if (n < 0)
+		return n;
+	if (!parsed.help && !parsed.version) {
+		if (!n) {
+			snprintf(error, MT_OPTIONS_ERROR_MAX,
+				 "no command given; mt-report --help lists them");
+			return -EINVAL;
+		}
+		err = parse_command(n, argv + 1, error);
+	}
+	if (!err)
+		*ret_opts = parsed;
+	return err;
+}
+
+static void program_help(FILE *out)
+{
+	enum mt_command command;
+
+	fputs("Usage: mt-report COMMAND [OPTION...] FILE\n"
+	      "Report on FILE, the artifact that mt-record wrote (- is standard input): who\n"
+	      "allocates, how much, when, and what is never freed.\n"
+	      "\n"
+	      "Commands:\n", out);
+	for (command = MT_COMMAND_NONE + 1; command < MT_COMMANDS; command++)
+		fprintf(out, "  %-12s%s\n", commands[command].name, commands[command].summary);
+	putc('\n', out);
+	mt_options_help(program_options, out);
+	fputs("\n"
+	      "mt-report COMMAND --help explains a command and its options.\n"
+	      "Exit status: 0 complete; 1 partial, for reasons told on standard error;\n"
+	      "2 no result; 64 usage.\n"
+	      "\n"
+	      "Example:\n"
+	      "  mt-record -o run.mt -- ./prog && mt-report symbolize run.mt\n", out);
+}
+
+void mt_report_opts_help(enum mt_command command, FILE *out)
+{
+	if (command == MT_COMMAND_NONE) {
+		program_help(out);
+		return;
+	}
+	fprintf(out, "Usage: mt-report %s [OPTION...] FILE\n\n%s\n", commands[command].name,
+		commands[command].about);
+	mt_options_help(commands[command].options, out);
+	fprintf(out, "\nExample:\n  %s\n", commands[command].example);
+}
