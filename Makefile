@@ -137,6 +137,13 @@ $(O)/workloads/%: testdata/workloads/%.cc testdata/workloads/flags.mk
 	$(call msg,CXX,$@)$(CXX) $(or $(WORK_CFLAGS_$*),$(WORK_CFLAGS)) $< -o $@
 workloads: $(WORKLOADS)
 
+# Rewrites the artifacts in testdata/golden; only when what they hold is to change.
+$(O)/make-artifacts: $(O)/tests/golden/make_artifacts.o $(WRITER) $(COMMON)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_common)) -o $@
+golden-artifacts: $(O)/make-artifacts
+	mkdir -p testdata/golden
+	$(O)/make-artifacts testdata/golden
+
 unit: $(UNIT)
 fuzz: $(FUZZ)
 check-unit: unit
@@ -168,6 +175,6 @@ clean:
 	rm -rf build
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
-.PHONY: all unit fuzz workloads check check-unit check-cli check-fuzz check-live lint install uninstall clean FORCE
+.PHONY: all unit golden-artifacts fuzz workloads check check-unit check-cli check-fuzz check-live lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
