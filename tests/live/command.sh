@@ -104,7 +104,7 @@ rm -f run.mt out.txt
 mt-record -q -o run.mt -- sh -c 'echo ready; exec sleep 60' >out.txt 2>err.txt &
 pid=$!
 for _ in $(seq 200); do
-	grep -q ready out.txt && break
+	grep -q ready out.txt 2>/dev/null && break
 	sleep 0.05
 done
 kill -TERM "$pid"

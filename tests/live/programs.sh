@@ -10,11 +10,21 @@ complete()
 	holds "$1: 99 % of the stacks are complete" \
 		's["stacks"]["complete"] * 100 >= 99 * (s["stacks"]["definitions"] - s["stacks"]["truncated"])'
 	holds "$1: there are stacks" 's["stacks"]["definitions"] > 1'
-	/usr/bin/python3 - "$1" <<-'PY'
+	local before after
+
+	before=$(date +%s%N)
+	mt-report symbolize run.mt >report.txt 2>report.err
+	is "$1: status of the report" $? 0
+	after=$(date +%s%N)
+	# For people who read the log.
+	/usr/bin/python3 - "$1" $(((after - before) / 1000000)) <<-'PY'
 		import json, os, sys
 		s = json.load(open("stat.json"))
-		print("note", sys.argv[1], "events", s["events"], "stacks", s["stacks"],
-		      "peak", s["peak_bytes"], "bytes", os.path.getsize("run.mt"))
+		k = s["stacks"]
+		fit = k["definitions"] - k["truncated"]
+		print(f"note {sys.argv[1]}: {s['events']} events, {k['definitions']} stacks, "
+		      f"{k['truncated']} cut, {100 * k['complete'] / max(fit, 1):.2f} % of the others "
+		      f"complete, {os.path.getsize('run.mt')} bytes, report in {sys.argv[2]} ms")
 	PY
 }
 
@@ -58,7 +68,9 @@ record git git -C repo --no-pager log -p --stat
 is 'git: output' "$(grep -c '^commit' out.txt)" 30
 complete git
 
-record clang clang -O2 -c -o work.o "$TOP/testdata/workloads/families.c"
+# Deep stacks that hardly repeat: some 700 MB of them in a second or two.
+RECORD_OPTIONS='--stack-ring-size 1G' record clang \
+	clang -O2 -c -o work.o "$TOP/testdata/workloads/families.c"
 complete clang
 
 record cpp_nofp "$WORKLOADS/cpp_nofp"
