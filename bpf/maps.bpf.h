@@ -22,10 +22,11 @@ const volatile __u32 pressure_on;	/* stop the tree rather than lose records */
 const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure begins */
 const volatile __u64 stack_ring_limit;
 const volatile __u32 recorder_pid;
+const volatile __u32 adopt_on;		/* threads can be tracked that were there before us */
 
 /* Read by mt-record while running. */
 struct mt_loss_counter losses[MT_LOSS_KINDS];
-__u64 next_generation = 1;
+__u64 next_generation;
 __u32 next_stack;
 __s32 tracked_processes;
 __u64 pressure_latch;	/* 1 from the start of an episode until mt-record ends it */
@@ -111,7 +112,20 @@ static __always_inline void count_loss(__u32 kind)
 /* State of the current thread, NULL if it is not tracked. */
 static __always_inline struct mt_task_state *current_state(void)
 {
-	return bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct mt_task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	__u32 pid;
+
+	if (state || !adopt_on)
+		return state;
+	/* A thread of an adopted process gets its state when it is first met. */
+	pid = bpf_get_current_pid_tgid() >> 32;
+	if (!bpf_map_lookup_elem(&processes, &pid))
+		return NULL;
+	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state)
+		count_loss(MT_LOSS_THREAD_STATE);
+	return state;
 }
 
 /*

@@ -183,6 +183,14 @@ static int visit_map(void *arg, const struct mt_proc_map *map)
 	return 0;
 }
 
+void mt_attach_worker_visit(struct mt_attach_worker *worker, int pid)
+{
+	const struct mt_ring_request request = { .pid = (uint32_t)pid };
+	struct visit visit = { worker, &request };
+
+	mt_proc_maps_each(pid, visit_map, &visit);
+}
+
 static void handle(struct mt_attach_worker *worker, const struct mt_ring_request *request)
 {
 	struct visit visit = { worker, request };

@@ -39,6 +39,9 @@ void mt_attach_worker_free(struct mt_attach_worker *worker);
 /* Attach to a file before anybody maps it, so that its mapping will stop nobody. -errno. */
 int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path);
 
+/* Attach to all files that a process maps executable, while it runs. */
+void mt_attach_worker_visit(struct mt_attach_worker *worker, int pid);
+
 /* Readable when there is work. Borrowed. */
 int mt_attach_worker_fd(const struct mt_attach_worker *worker);
 

@@ -162,6 +162,16 @@ int mt_decoder_start_process(struct mt_decoder *decoder, uint32_t pid, uint64_t 
 	return define_thread(decoder, row.process, pid, time, comm, &thread);
 }
 
+int mt_decoder_start_thread(struct mt_decoder *decoder, uint32_t pid, uint32_t tid, uint64_t time,
+			    const char *comm)
+{
+	uint32_t process = mt_id_table_find(decoder->processes, pid, time), thread;
+
+	if (process == MT_ID_NONE)
+		return -ESRCH;
+	return define_thread(decoder, process, tid, time, comm, &thread);
+}
+
 /* The process's index; one whose introduction was lost is introduced here. */
 static int process_of(struct mt_decoder *decoder, uint32_t pid, uint64_t time, uint32_t *ret_process)
 {

@@ -20,9 +20,11 @@ struct mt_writer;
 int mt_decoder_new(struct mt_writer *writer, struct mt_decoder **ret_decoder);
 void mt_decoder_free(struct mt_decoder *decoder);
 
-/* A process tracked from the start, with its first thread. */
+/* A process tracked from the start, with its first thread; and another thread of it. */
 int mt_decoder_start_process(struct mt_decoder *decoder, uint32_t pid, uint64_t time,
 			     const char *comm);
+int mt_decoder_start_thread(struct mt_decoder *decoder, uint32_t pid, uint32_t tid, uint64_t time,
+			    const char *comm);
 
 /*
  * A record of the event ring. Allocator calls are kept until mt_decoder_write_events(), so that

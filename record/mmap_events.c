@@ -12,7 +12,7 @@
 #define RING_PAGES 256	/* a power of two */
 
 struct cpu_ring {
-	int fd;
+	int fd;		/* of the first event, whose ring all others of this CPU write to; -1 */
 	struct perf_event_mmap_page *page;
 };
 
@@ -22,6 +22,9 @@ struct mt_mmap_events {
 	size_t n_cpus;
 	uint64_t lost;
 	struct cpu_ring *cpus;
+	int *more_fds;
+	size_t n_more;
+	size_t cap_more;
 	uint8_t record[65536];	/* a record that wraps; header.size is 16 bits wide */
 };
 
@@ -55,7 +58,7 @@ struct sample_id {
 	uint64_t time;
 };
 
-static int open_cpu(struct mt_mmap_events *events, int pid, int cpu, struct cpu_ring *ring)
+static int open_event(int tid, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -72,56 +75,85 @@ static int open_cpu(struct mt_mmap_events *events, int pid, int cpu, struct cpu_
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	void *page;
+	int fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	ring->fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (ring->fd < 0)
-		return -errno;
-	page = mmap(NULL, events->page_size + events->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		    ring->fd, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static int map_ring(struct mt_mmap_events *events, struct cpu_ring *ring, int fd)
+{
+	void *page = mmap(NULL, events->page_size + events->ring_size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED, fd, 0);
+
 	if (page == MAP_FAILED)
 		return -errno;
+	ring->fd = fd;
 	ring->page = page;
 	return 0;
 }
 
-int mt_mmap_events_open(int pid, struct mt_mmap_events **ret_events)
+/* Another event for a CPU that has a ring. */
+static int share_ring(struct mt_mmap_events *events, const struct cpu_ring *ring, int fd)
+{
+	size_t cap = events->cap_more ? 2 * events->cap_more : 64;
+	int *fds;
+
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
+		return -errno;
+	if (events->n_more == events->cap_more) {
+		fds = reallocarray(events->more_fds, cap, sizeof(*fds));
+		if (!fds)
+			return -ENOMEM;
+		events->more_fds = fds;
+		events->cap_more = cap;
+	}
+	events->more_fds[events->n_more++] = fd;
+	return 0;
+}
+
+int mt_mmap_events_new(struct mt_mmap_events **ret_events)
 {
 	struct mt_mmap_events *events = calloc(1, sizeof(*events));
-	long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
-	bool any = false;
-	long i;
-	int err = 0;
+	size_t i;
 
 	if (!events)
 		return -ENOMEM;
 	events->page_size = sysconf(_SC_PAGESIZE);
 	events->ring_size = RING_PAGES * events->page_size;
-	events->cpus = calloc(n_cpus, sizeof(*events->cpus));
+	events->n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	events->cpus = calloc(events->n_cpus, sizeof(*events->cpus));
 	if (!events->cpus) {
 		free(events);
 		return -ENOMEM;
 	}
-	for (i = 0; i < n_cpus; i++)
+	for (i = 0; i < events->n_cpus; i++)
 		events->cpus[i].fd = -1;
-	events->n_cpus = n_cpus;
-
-	for (i = 0; i < n_cpus; i++) {
-		err = open_cpu(events, pid, i, &events->cpus[i]);
-		if (err == -ENODEV)	/* this CPU is offline */
-			continue;
-		if (err)
-			break;
-		any = true;
-	}
-	if (err == -ENODEV && any)
-		err = 0;
-	if (err) {
-		mt_mmap_events_free(events);
-		return err;
-	}
 	*ret_events = events;
 	return 0;
+}
+
+int mt_mmap_events_follow(struct mt_mmap_events *events, int tid)
+{
+	bool any = false;
+	size_t i;
+	int err, fd;
+
+	for (i = 0; i < events->n_cpus; i++) {
+		struct cpu_ring *ring = &events->cpus[i];
+
+		fd = open_event(tid, (int)i);
+		if (fd == -ENODEV)	/* this CPU is offline */
+			continue;
+		if (fd < 0)
+			return fd;
+		err = ring->page ? share_ring(events, ring, fd) : map_ring(events, ring, fd);
+		if (err) {
+			close(fd);
+			return err;
+		}
+		any = true;
+	}
+	return any ? 0 : -ENODEV;
 }
 
 void mt_mmap_events_free(struct mt_mmap_events *events)
@@ -136,6 +168,9 @@ void mt_mmap_events_free(struct mt_mmap_events *events)
 		if (events->cpus[i].fd >= 0)
 			close(events->cpus[i].fd);
 	}
+	while (events->n_more)
+		close(events->more_fds[--events->n_more]);
+	free(events->more_fds);
 	free(events->cpus);
 	free(events);
 }

@@ -31,8 +31,9 @@ struct mt_mmap_record {
 
 typedef void (*mt_mmap_record_fn)(void *arg, const struct mt_mmap_record *record);
 
-/* Collect for pid (a process of one thread) and all it will create. -errno. */
-int mt_mmap_events_open(int pid, struct mt_mmap_events **ret_events);
+int mt_mmap_events_new(struct mt_mmap_events **ret_events);
+/* Collect for this thread and all it will create. -ESRCH: it is gone; -errno. */
+int mt_mmap_events_follow(struct mt_mmap_events *events, int tid);
 void mt_mmap_events_free(struct mt_mmap_events *events);
 
 /* Hand over what is there, CPU by CPU, at most max records. Returns their number. */

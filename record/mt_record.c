@@ -101,7 +101,7 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 static int exit_status(const struct mt_recording *recording)
 {
 	if (!recording->status_known)
-		return MT_EXIT_FAILED;
+		return recording->attached || recording->ended_early ? 0 : MT_EXIT_FAILED;
 	if (WIFSIGNALED(recording->status))
 		return 128 + WTERMSIG(recording->status);
 	return WEXITSTATUS(recording->status);

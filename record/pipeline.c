@@ -224,7 +224,7 @@ static void *run(void *arg)
 }
 
 int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_writer *writer,
-		      uint32_t root_pid, uint64_t root_time, struct mt_pipeline **ret_pipeline)
+		      struct mt_pipeline **ret_pipeline)
 {
 	struct mt_pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	int err;
@@ -241,7 +241,7 @@ int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_write
 	if (!err)
 		err = mt_decoder_new(writer, &pipeline->decoder);
 	if (!err)
-		err = mt_decoder_start_process(pipeline->decoder, root_pid, root_time, "");
+		err = sources->introduce(sources->introduce_arg, pipeline->decoder);
 	if (!err)
 		err = -pthread_create(&pipeline->thread, NULL, run, pipeline);
 	if (err) {

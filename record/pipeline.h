@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct mt_decoder;
 struct mt_mmap_events;
 struct mt_pipeline;
 struct mt_programs;
@@ -17,7 +18,10 @@ struct mt_writer;
 
 struct mt_pipeline_sources {
 	const struct mt_programs *programs;
-	struct mt_mmap_events *mappings;	/* NULL: perf_event_open was refused */
+	struct mt_mmap_events *mappings;
+	/* Called once, before the thread starts: gives the decoder what is known already. */
+	int (*introduce)(void *arg, struct mt_decoder *decoder);
+	void *introduce_arg;
 };
 
 struct mt_pipeline_result {
@@ -40,7 +44,7 @@ struct mt_pipeline_loss {
 
 /* Starts the thread. The writer is the pipeline's once this has succeeded. */
 int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_writer *writer,
-		      uint32_t root_pid, uint64_t root_time, struct mt_pipeline **ret_pipeline);
+		      struct mt_pipeline **ret_pipeline);
 
 /* Is there nothing in any ring? Lasting only while nobody fills them. */
 bool mt_pipeline_idle(const struct mt_pipeline *pipeline);

@@ -51,6 +51,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->rodata->stack_size = options->stack_size;
 	skel->rodata->recorder_pid = getpid();
 	skel->rodata->pressure_on = options->pressure;
+	skel->rodata->adopt_on = options->adopt;
 	skel->rodata->ring_limit = options->ring_size / 4 * 3;
 	skel->rodata->stack_ring_limit = options->stack_ring_size / 4 * 3;
 	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
@@ -146,6 +147,71 @@ int mt_programs_track(struct mt_programs *programs, int pidfd, int pid)
 		err = bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_ANY);
 	if (!err)
 		__atomic_add_fetch(&programs->skel->bss->tracked_processes, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+int mt_programs_adopt(struct mt_programs *programs, int pid)
+{
+	__u32 key = pid;
+	__u64 flags = 0;
+	int err = bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_NOEXIST);
+
+	if (err == -EEXIST)
+		return 0;
+	if (!err)
+		__atomic_add_fetch(&programs->skel->bss->tracked_processes, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+bool mt_programs_is_tracked(const struct mt_programs *programs, int pid)
+{
+	__u32 key = pid;
+	__u64 flags;
+
+	return !bpf_map_lookup_elem(processes_fd(programs), &key, &flags);
+}
+
+/* The same table as bpf/code.bpf.h fills. */
+static void add_code(struct mt_process_code *code, uint64_t start, uint64_t end)
+{
+	uint64_t page;
+
+	for (page = start >> 12; page < (end + 4095) >> 12; page++) {
+		struct mt_code_chunk *chunk = &code->chunks[(page >> 6) & (MT_CODE_CHUNKS - 1)];
+		uint64_t tag = (page >> (MT_CODE_TAG_SHIFT - 12)) + 1;
+
+		if (!chunk->tag)
+			chunk->tag = tag;
+		else if (chunk->tag != tag)
+			chunk->tag = MT_CODE_ANY;
+		chunk->pages |= 1ull << (page & 63);
+	}
+	if (start < code->lowest || !code->highest)
+		code->lowest = start;
+	if (end > code->highest)
+		code->highest = end;
+}
+
+int mt_programs_adopt_code(struct mt_programs *programs, int pid,
+			   const struct mt_code_range *ranges, size_t n)
+{
+	struct mt_process_code *code = calloc(1, sizeof(*code));
+	__u32 key = pid;
+	size_t i;
+	int err;
+
+	if (!code)
+		return -ENOMEM;
+	code->generation = __atomic_add_fetch(&programs->skel->bss->next_generation, 1,
+					      __ATOMIC_RELAXED);
+	for (i = 0; i < n; i++) {
+		if (ranges[i].end - ranges[i].start > (uint64_t)MT_CODE_CHUNKS << MT_CODE_CHUNK_SHIFT)
+			code->unknown = 1;
+		else
+			add_code(code, ranges[i].start, ranges[i].end);
+	}
+	err = bpf_map_update_elem(bpf_map__fd(programs->skel->maps.codes), &key, code, BPF_ANY);
+	free(code);
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #define MT_PROGRAMS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/mt_ring.h"
@@ -18,6 +19,7 @@ struct mt_programs_options {
 	uint64_t stack_ring_size;
 	enum mt_attach_mode attach_mode;
 	bool pressure;			/* stop the tree rather than lose records */
+	bool adopt;			/* mt_programs_adopt() will be used */
 };
 
 #define MT_PROGRAMS_LOG_MAX 4096
@@ -32,6 +34,22 @@ void mt_programs_free(struct mt_programs *programs);
 
 /* Track a process that has one thread, and all it will create. */
 int mt_programs_track(struct mt_programs *programs, int pidfd, int pid);
+
+/*
+ * Track a running process with all its threads, and all they will create. Its executable memory
+ * is given by mt_programs_adopt_code(), before or after.
+ */
+int mt_programs_adopt(struct mt_programs *programs, int pid);
+/* Is it tracked (adopted, or created by one that is)? */
+bool mt_programs_is_tracked(const struct mt_programs *programs, int pid);
+
+/* One executable range of an adopted process; ranges in any order. */
+struct mt_code_range {
+	uint64_t start;
+	uint64_t end;
+};
+int mt_programs_adopt_code(struct mt_programs *programs, int pid,
+			   const struct mt_code_range *ranges, size_t n);
 
 /* Each tracked process that has not exited; flags are of enum mt_process_flags. */
 typedef void (*mt_process_fn)(void *arg, int pid, uint64_t flags);

@@ -48,32 +48,41 @@ int mt_parse_duration(const char *text, uint64_t *ret_ns)
 /* Options whose text needs more than the table can do. */
 struct texts {
 	const char *pressure_timeout;
+	const char *duration;
 };
 
 /* The table's variables are fields of one struct, so that parsing stays a pure function. */
 static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		       struct mt_option table[OPTIONS_MAX])
 {
+	static const char *const follow[] = { "tree", "root", NULL };
 	const struct mt_option rows[] = {
 		{ .kind = MT_OPTION_STRING, .name = "output", .alias = 'o', .value = &opts->output,
-		  .arg = "FILE", .help = "write the recording to FILE (run.mt; -: standard output)" },
+		  .arg = "FILE", .help = "the recording (run.mt; - is stdout)" },
+		{ .kind = MT_OPTION_COUNT, .name = "pid", .alias = 'p', .value = &opts->pid,
+		  .arg = "PID", .min = 1, .max = 1 << 22,
+		  .help = "attach to a running process tree" },
+		{ .kind = MT_OPTION_STRING, .name = "duration", .value = &texts->duration,
+		  .arg = "TIME", .help = "end after 500ms, 5s, 2m, ..." },
+		{ .kind = MT_OPTION_CHOICE, .name = "follow", .value = &opts->follow,
+		  .arg = "WHAT", .choices = follow,
+		  .help = "until whose end: tree, root" },
 		{ .kind = MT_OPTION_SIZE, .name = "stack-size", .value = &opts->stack_size,
 		  .arg = "BYTES", .max = MT_STACK_BYTES_MAX,
-		  .help = "copy at most BYTES of each stack (32768; 0: no stacks; at most 65528)" },
+		  .help = "stack copied (32768; 0: none)" },
 		{ .kind = MT_OPTION_SIZE, .name = "ring-size", .value = &opts->ring_size,
 		  .arg = "SIZE", .min = RING_MIN, .max = RING_MAX,
-		  .help = "memory between kernel and recorder for events (32M; a power of two)" },
+		  .help = "room for events in flight (32M)" },
 		{ .kind = MT_OPTION_SIZE, .name = "stack-ring-size",
 		  .value = &opts->stack_ring_size, .arg = "SIZE", .min = RING_MIN, .max = RING_MAX,
-		  .help = "the same for new stacks (32M; a power of two)" },
+		  .help = "room for new stacks (32M)" },
 		{ .kind = MT_OPTION_STRING, .name = "pressure-timeout",
 		  .value = &texts->pressure_timeout, .arg = "TIME",
-		  .help = "when a ring fills, pause the command up to TIME rather than lose "
-			  "events (0: never; 500ms, 5s, 2m, inf)" },
+		  .help = "pause when full (0, 5s, inf)" },
 		{ .kind = MT_OPTION_FLAG, .name = "quiet", .alias = 'q', .value = &opts->quiet,
-		  .help = "no summary; errors and losses are still told" },
+		  .help = "no summary" },
 		{ .kind = MT_OPTION_REPEAT, .name = "verbose", .alias = 'v',
-		  .value = &opts->verbose, .help = "tell what is probed; twice: every file" },
+		  .value = &opts->verbose, .help = "what is probed; twice: all files" },
 		{ .kind = MT_OPTION_FLAG, .name = "help", .alias = 'h', .value = &opts->help,
 		  .help = "show this" },
 		{ .kind = MT_OPTION_FLAG, .name = "version", .alias = 'V', .value = &opts->version,
@@ -90,6 +99,37 @@ static bool power_of_two(uint64_t n)
 	return n && !(n & (n - 1));
 }
 
+static bool parse_time(const char *option, const char *text, uint64_t *ret_ns,
+		       char error[MT_OPTIONS_ERROR_MAX])
+{
+	if (!mt_parse_duration(text, ret_ns))
+		return true;
+	snprintf(error, MT_OPTIONS_ERROR_MAX,
+		 "--%s: '%.100s' is no duration; 500ms, 5s, 2m, 1h, inf or 0", option, text);
+	return false;
+}
+
+/* What the table cannot say. */
+static bool check(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR_MAX])
+{
+	if (opts->n_command == 0 && !opts->pid) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "no command; usage: mt-record [options] -- cmd [args...]");
+		return false;
+	}
+	if (opts->n_command && opts->pid) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "--pid attaches to a running process; a command cannot be given too");
+		return false;
+	}
+	if (!power_of_two(opts->ring_size) || !power_of_two(opts->stack_ring_size)) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s: must be a power of two, such as 16M",
+			 power_of_two(opts->ring_size) ? "stack-ring-size" : "ring-size");
+		return false;
+	}
+	return true;
+}
+
 int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 			 char error[MT_OPTIONS_ERROR_MAX])
 {
@@ -99,7 +139,7 @@ int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 		.ring_size = RING_DEFAULT,
 		.stack_ring_size = RING_DEFAULT,
 	};
-	struct texts texts = { .pressure_timeout = "0" };
+	struct texts texts = { .pressure_timeout = "0", .duration = "0" };
 	struct mt_option table[OPTIONS_MAX];
 	int n;
 
@@ -107,28 +147,14 @@ int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 	n = mt_options_parse(table, MT_OPTIONS_STOP, argc, argv, error);
 	if (n < 0)
 		return n;
-	if (mt_parse_duration(texts.pressure_timeout, &opts.pressure_timeout)) {
-		snprintf(error, MT_OPTIONS_ERROR_MAX,
-			 "--pressure-timeout: '%s' is no duration; 500ms, 5s, 2m, inf or 0",
-			 texts.pressure_timeout);
+	if (!parse_time("pressure-timeout", texts.pressure_timeout, &opts.pressure_timeout, error) ||
+	    !parse_time("duration", texts.duration, &opts.duration, error))
 		return -EINVAL;
-	}
 	argv[n] = NULL;
 	opts.command = argv;
 	opts.n_command = n;
-	if (!opts.help && !opts.version) {
-		if (n == 0) {
-			snprintf(error, MT_OPTIONS_ERROR_MAX,
-				 "no command; usage: mt-record [options] -- cmd [args...]");
-			return -EINVAL;
-		}
-		if (!power_of_two(opts.ring_size) || !power_of_two(opts.stack_ring_size)) {
-			snprintf(error, MT_OPTIONS_ERROR_MAX,
-				 "--%s: must be a power of two, such as 16M",
-				 power_of_two(opts.ring_size) ? "stack-ring-size" : "ring-size");
-			return -EINVAL;
-		}
-	}
+	if (!opts.help && !opts.version && !check(&opts, error))
+		return -EINVAL;
 	*ret_opts = opts;
 	return 0;
 }
@@ -140,14 +166,14 @@ void mt_record_opts_help(FILE *out)
 	struct texts texts;
 
 	fputs("Usage: mt-record [options] [--] cmd [args...]\n"
+	      "       mt-record [options] -p PID\n"
 	      "Record every heap allocation of a command and of all it starts, with call stacks.\n\n",
 	      out);
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);
-	fputs("\nExit status: the command's; 128+n if signal n ended it; 125 capture incomplete or\n"
-	      "mt-record failed; 126 command not executable; 127 not found; 64 usage.\n\n"
+	fputs("Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
+	      "126 not executable; 127 not found; 64 usage. All about it: man mt-record\n"
 	      "Example:\n"
-	      "  mt-record -o run.mt -- python3 script.py\n"
-	      "  mt-report symbolize run.mt\n",
+	      "  mt-record -o run.mt -- python3 script.py && mt-report symbolize run.mt\n",
 	      out);
 }

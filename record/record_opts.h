@@ -10,12 +10,21 @@
 
 #include "common/options.h"
 
+/* How long to record. */
+enum mt_follow {
+	MT_FOLLOW_TREE,		/* until every process of the tree is gone */
+	MT_FOLLOW_ROOT,		/* until the command is */
+};
+
 struct mt_record_opts {
 	const char *output;
 	uint64_t stack_size;
 	uint64_t ring_size;
 	uint64_t stack_ring_size;
 	uint64_t pressure_timeout;	/* ns; 0: no pausing; UINT64_MAX: for ever */
+	uint64_t pid;			/* attach to this process; 0: run the command */
+	uint64_t duration;		/* ns; 0: no limit */
+	int follow;			/* enum mt_follow */
 	bool quiet;
 	unsigned int verbose;
 	bool help;

@@ -1,5 +1,5 @@
 /*
- * record/recorder.h - one recording from start gate to trailer.
+ * record/recorder.h - one recording, from the closed gate to the trailer.
  */
 #ifndef MT_RECORDER_H
 #define MT_RECORDER_H
@@ -27,7 +27,8 @@ struct mt_recording {
 	bool started;			/* the command was executed; the rest is valid */
 	bool status_known;
 	int status;			/* of the command, as wait(2) reports it */
-	bool interrupted;		/* ended on request before the tree was gone */
+	bool attached;			/* to a running process: no status to pass on */
+	bool ended_early;		/* on request, with the command still running */
 	uint64_t elapsed;		/* ns */
 	const char *watch;
 	const char *attach;
@@ -40,7 +41,7 @@ struct mt_recording {
 };
 
 /*
- * Record opts->command. 0 when there is an artifact (which may be incomplete: look at
+ * Record opts->command, or attach to opts->pid. 0 when there is an artifact (which may be incomplete: look at
  * ret_recording), else an exit status and one line in error. log gets libbpf's words, if any.
  */
 int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notify, void *arg,

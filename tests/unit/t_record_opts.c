@@ -77,6 +77,10 @@ Test(record_opts, a_command_is_needed_except_for_help)
 {
 	cr_assert_eq(PARSE("-q"), -EINVAL);
 	cr_assert_not_null(strstr(error, "no command"), "%s", error);
+	cr_assert_eq(PARSE("-p", "42"), 0);
+	cr_assert_eq(opts.pid, 42);
+	cr_assert_eq(PARSE("-p", "42", "ls"), -EINVAL);
+	cr_assert_not_null(strstr(error, "--pid"), "%s", error);
 	cr_assert_eq(PARSE("--help"), 0);
 	cr_assert(opts.help);
 	cr_assert_eq(PARSE("--version"), 0);
@@ -98,4 +102,28 @@ Test(record_opts, help_fits_a_screen)
 	cr_assert_leq(lines, 24u);
 	cr_assert_not_null(strstr(text, "mt-report symbolize"));
 	free(text);
+}
+
+Test(record_opts, durations)
+{
+	static const struct { const char *text; int err; uint64_t ns; } cases[] = {
+		{ "0", 0, 0 }, { "500ms", 0, 500000000 }, { "5s", 0, 5000000000 },
+		{ "2m", 0, 120000000000 }, { "1h", 0, 3600000000000 }, { "inf", 0, UINT64_MAX },
+		{ "5", -EINVAL, 0 }, { "", -EINVAL, 0 }, { "s", -EINVAL, 0 }, { "-1s", -EINVAL, 0 },
+		{ "5 s", -EINVAL, 0 }, { "5sec", -EINVAL, 0 }, { "1.5s", -EINVAL, 0 },
+		{ "99999999999999999999s", -ERANGE, 0 }, { "18446744074s", -ERANGE, 0 },
+	};
+	uint64_t ns;
+	size_t i;
+
+	for (i = 0; i < MT_ARRAY_SIZE(cases); i++) {
+		ns = 4711;
+		cr_expect_eq(mt_parse_duration(cases[i].text, &ns), cases[i].err, "%s", cases[i].text);
+		cr_expect_eq(ns, cases[i].err ? 4711 : cases[i].ns, "%s", cases[i].text);
+	}
+	cr_assert_eq(PARSE("--pressure-timeout", "7", "ls"), -EINVAL);
+	cr_assert_not_null(strstr(error, "--pressure-timeout"), "%s", error);
+	cr_assert_eq(PARSE("--duration", "2s", "--follow", "root", "ls"), 0);
+	cr_assert_eq(opts.duration, 2000000000);
+	cr_assert_eq(opts.follow, MT_FOLLOW_ROOT);
 }

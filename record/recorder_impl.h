@@ -1,0 +1,59 @@
+/*
+ * record/recorder_impl.h - what the parts of the recorder share: recorder.c (order of things),
+ * recorder_start.c (all that must be in place), recorder_loop.c (while it runs).
+ */
+#ifndef MT_RECORDER_IMPL_H
+#define MT_RECORDER_IMPL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/attach.h"
+#include "record/pressure.h"
+#include "record/recorder.h"
+#include "record/target.h"
+
+struct mt_recorder {
+	const struct mt_record_opts *opts;
+	mt_attach_notify_fn notify;
+	void *notify_arg;
+	struct mt_identity identity;
+	struct mt_target *target;	/* NULL: attached to a running process */
+	struct mt_adoption *adoption;	/* then this */
+	struct mt_programs *programs;
+	struct mt_attacher *attacher;	/* NULL once recording was given up */
+	struct mt_guardian *guardian;
+	struct mt_stopped *stopped;
+	struct mt_attach_worker *worker;
+	struct mt_mmap_events *mappings;
+	struct mt_pipeline *pipeline;
+	struct mt_pressure_report pressure;
+	bool pressure_timeout;
+	enum mt_attach_mode attach_mode;
+	int output_fd;
+	bool output_created;
+	int signal_fd;
+	sigset_t old_mask;
+	int root_pid;
+	int root_fd;			/* pidfd; -1 once it is gone */
+	bool root_gone;
+	bool status_known;
+	int root_status;
+	uint64_t start_time;
+	bool duration_over;
+	unsigned int interrupts;
+	char *error;
+	char *log;
+};
+
+/* Fills error; returns status. */
+int mt_recorder_fail(struct mt_recorder *rec, int status, const char *what, int err);
+
+/* 0, or an exit status and a line in error. */
+int mt_recorder_start(struct mt_recorder *rec);
+
+/* Until the tree is gone, the time is over or somebody interrupts. */
+void mt_recorder_loop(struct mt_recorder *rec);
+
+#endif

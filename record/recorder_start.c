@@ -1,0 +1,276 @@
+#include "record/recorder_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/artifact.h"
+#include "common/version.h"
+#include "record/adopt.h"
+#include "record/clock.h"
+#include "record/closure.h"
+#include "record/decode.h"
+#include "record/guardian.h"
+#include "record/mmap_events.h"
+#include "record/output.h"
+#include "record/preflight.h"
+#include "record/programs.h"
+#include "record/record_opts.h"
+#include "record/stopped.h"
+#include "record/writer.h"
+
+/* Signals become readable; the command gets the mask we were started with. */
+static int take_signals(struct mt_recorder *rec)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	if (sigprocmask(SIG_BLOCK, &set, &rec->old_mask))
+		return -errno;
+	rec->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return rec->signal_fd < 0 ? -errno : 0;
+}
+
+static int open_output(struct mt_recorder *rec)
+{
+	rec->output_fd = mt_output_open(rec->opts->output, &rec->identity, &rec->output_created);
+	if (rec->output_fd == -ENOTTY)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, "a recording is not for a terminal; "
+					"use -o FILE or a pipe", -ENOTTY);
+	if (rec->output_fd < 0)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, rec->output_fd);
+	return 0;
+}
+
+/* Fork the command, which waits; or find the process to attach to. */
+static int find_root(struct mt_recorder *rec)
+{
+	const struct mt_target_options options = {
+		.argv = rec->opts->command,
+		.identity = &rec->identity,
+		.mask = &rec->old_mask,
+		.stdout_to_stderr = mt_output_is_stdout(rec->opts->output),
+	};
+	int err;
+
+	if (rec->opts->pid) {
+		rec->root_pid = (int)rec->opts->pid;
+		rec->root_fd = syscall(SYS_pidfd_open, rec->root_pid, 0);
+		return rec->root_fd < 0 ? -errno : 0;
+	}
+	err = mt_target_start(&options, &rec->target);
+	if (err)
+		return err;
+	rec->root_pid = mt_target_pid(rec->target);
+	rec->root_fd = fcntl(mt_target_pidfd(rec->target), F_DUPFD_CLOEXEC, 3);
+	return rec->root_fd < 0 ? -errno : 0;
+}
+
+static int load(struct mt_recorder *rec)
+{
+	struct mt_programs_options options = {
+		.stack_size = rec->opts->stack_size,
+		.ring_size = rec->opts->ring_size,
+		.stack_ring_size = rec->opts->stack_ring_size,
+		.pressure = rec->opts->pressure_timeout != 0,
+		.adopt = rec->opts->pid != 0,
+	};
+	struct mt_probe_programs probes;
+	int err;
+
+	options.attach_mode = rec->attach_mode = mt_attach_detect();
+	err = mt_programs_load(&options, rec->log, &rec->programs);
+	if (err) {
+		mt_preflight_explain(err, rec->log, rec->error);
+		return MT_EXIT_FAILED;
+	}
+	probes = mt_programs_probes(rec->programs);
+	err = mt_attacher_new(&probes, rec->attach_mode, &rec->attacher);
+	if (err)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot use uprobes", err);
+	return 0;
+}
+
+static void learn(void *arg, const char *path)
+{
+	struct mt_recorder *rec = arg;
+
+	/* A failure is in the worker's report; the mapping itself will ask again if it must. */
+	mt_attach_worker_learn(rec->worker, path);
+}
+
+/* What both ways to start need. */
+static int arm(struct mt_recorder *rec)
+{
+	int err = mt_mmap_events_new(&rec->mappings);
+
+	if (!err)
+		err = mt_guardian_start(mt_programs_requests_fd(rec->programs), &rec->guardian);
+	if (!err)
+		err = mt_stopped_new(rec->programs, mt_guardian_table(rec->guardian),
+				     &rec->stopped);
+	if (!err)
+		err = mt_attach_worker_new(rec->programs, rec->attacher, rec->stopped, rec->notify,
+					   rec->notify_arg, &rec->worker);
+	return err ? mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot prepare recording", err) : 0;
+}
+
+static int fail_to_follow(struct mt_recorder *rec, int err)
+{
+	if (err == -EACCES || err == -EPERM)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED,
+					"perf_event_open is refused, mappings cannot be recorded; "
+					"run as root, or: sysctl kernel.perf_event_paranoid=1", err);
+	if (rec->opts->pid) {
+		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "process %d: %s", rec->root_pid,
+			 strerror(-err));
+		return MT_EXIT_FAILED;
+	}
+	return mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot track the command", err);
+}
+
+static int execute(struct mt_recorder *rec)
+{
+	int err;
+
+	err = mt_mmap_events_follow(rec->mappings, rec->root_pid);
+	if (!err)
+		err = mt_closure_each(rec->opts->command[0], learn, rec);
+	if (!err)
+		err = mt_programs_track(rec->programs, rec->root_fd, rec->root_pid);
+	if (err)
+		return fail_to_follow(rec, err);
+
+	rec->start_time = mt_now();
+	err = mt_target_open_gate(rec->target);
+	if (!err)
+		return 0;
+	return mt_recorder_fail(rec, err == -ENOENT ? MT_EXIT_NOT_FOUND : MT_EXIT_NOT_EXECUTABLE,
+				rec->opts->command[0], err);
+}
+
+static int adopt(struct mt_recorder *rec)
+{
+	int err = mt_adopt(rec->programs, rec->mappings, rec->root_pid, &rec->adoption);
+
+	if (err)
+		return fail_to_follow(rec, err);
+	/* Mappings are known as of now; no call has been seen before. */
+	rec->start_time = mt_now();
+	mt_adoption_attach(rec->adoption, rec->worker);
+	return 0;
+}
+
+static int introduce(void *arg, struct mt_decoder *decoder)
+{
+	struct mt_recorder *rec = arg;
+
+	if (rec->adoption)
+		return mt_adoption_introduce(rec->adoption, decoder, rec->start_time);
+	return mt_decoder_start_process(decoder, rec->root_pid, rec->start_time, "");
+}
+
+static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
+{
+	struct timespec realtime;
+	struct mt_header header = {
+		.format_version = MT_FORMAT_VERSION,
+		.min_reader_version = 1,
+		.producer = "mt-record " MT_VERSION,
+		.byte_order = "little",
+		.clock = "monotonic",
+		.start_time = rec->start_time,
+		.page_size = sysconf(_SC_PAGESIZE),
+		.code_mask = UINT64_MAX,
+		.stack_size = rec->opts->stack_size,
+		.ring_size = rec->opts->ring_size,
+		.stack_ring_size = rec->opts->stack_ring_size,
+		.watch = "tracepoint",
+		.attach = mt_attach_mode_name(rec->attach_mode),
+		.mapping_source = "perf",
+		.n_args = rec->opts->n_command,
+		.args = (const char **)rec->opts->command,
+	};
+	struct utsname uts;
+	char *cwd;
+	int err;
+
+	if (uname(&uts))
+		return -errno;
+	clock_gettime(CLOCK_REALTIME, &realtime);
+	header.start_realtime = (uint64_t)realtime.tv_sec * 1000000000u + realtime.tv_nsec -
+				(mt_now() - rec->start_time);
+	header.kernel = uts.release;
+	header.hostname = uts.nodename;
+	header.arch = uts.machine;
+	cwd = getcwd(NULL, 0);
+	header.cwd = cwd ? cwd : "";
+
+	/* Only now is an older recording of this name given up. Pipes cannot be truncated. */
+	if (ftruncate(rec->output_fd, 0) && errno != EINVAL)
+		err = -errno;
+	else
+		err = mt_writer_open(rec->output_fd, &header, ret_writer);
+	free(cwd);
+	return err;
+}
+
+static int start_writing(struct mt_recorder *rec)
+{
+	struct mt_pipeline_sources sources = {
+		.programs = rec->programs, .mappings = rec->mappings, .introduce = introduce,
+		.introduce_arg = rec,
+	};
+	struct mt_writer *writer = NULL;
+	int err = open_writer(rec, &writer);
+
+	if (!err) {
+		rec->output_fd = -1;
+		err = mt_pipeline_start(&sources, writer, &rec->pipeline);
+		if (err)
+			mt_writer_free(writer);
+	}
+	if (!err)
+		return 0;
+	/* Whoever waits for us goes on. */
+	mt_attach_worker_run(rec->worker);
+	return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, err);
+}
+
+int mt_recorder_start(struct mt_recorder *rec)
+{
+	int err;
+
+	if (mt_preflight(rec->error))
+		return MT_EXIT_FAILED;
+	err = mt_identity_of_sudo(&rec->identity);
+	if (err)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED,
+					"SUDO_UID and SUDO_GID name no user", err);
+	err = open_output(rec);
+	if (err)
+		return err;
+	err = take_signals(rec);
+	if (!err)
+		err = find_root(rec);
+	if (err)
+		return fail_to_follow(rec, err);
+	signal(SIGPIPE, SIG_IGN);
+
+	err = load(rec);
+	if (!err)
+		err = arm(rec);
+	if (!err)
+		err = rec->target ? execute(rec) : adopt(rec);
+	if (!err)
+		err = start_writing(rec);
+	return err;
+}
