@@ -138,8 +138,9 @@ static void put_stack(const struct mt_top_report *report, size_t index,
 	uint64_t weight = mt_weight(totals, report->by);
 	char buf[2][MT_TEXT_MAX];
 
-	fprintf(out, "%s%3zu.  %s  %s%s", style->strong, index + 1,
+	fprintf(out, "%s%3zu.  %s%s  %s%s", style->strong, index + 1,
 		weight_text(weight, report->by, buf[0]),
+		report->by != MT_BY_COUNT ? "" : weight == 1 ? " allocation" : " allocations",
 		mt_text_share(weight, report->whole, buf[1]), style->end);
 	if (report->by != MT_BY_BYTES)
 		fprintf(out, ", allocated %s", mt_text_bytes(totals->allocated_bytes, buf[0]));

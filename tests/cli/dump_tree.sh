@@ -1,0 +1,2 @@
+# In the order of stamps, not of the file.
+mt-report dump "$TESTDATA/golden/tree.mt"

@@ -1,0 +1,1 @@
+mt-report dump --json "$TESTDATA/golden/tree.mt"

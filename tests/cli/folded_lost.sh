@@ -1,0 +1,1 @@
+mt-report folded "$TESTDATA/golden/lost.mt"

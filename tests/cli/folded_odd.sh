@@ -1,0 +1,1 @@
+mt-report folded --by count "$TESTDATA/golden/odd.mt"

@@ -1,0 +1,6 @@
+mt-report --help
+mt-report --version
+for command in symbolize stat top folded dump check; do
+	echo "--- $command"
+	mt-report "$command" --help
+done

@@ -1,0 +1,1 @@
+mt-report stat "$TESTDATA/golden/none.mt"

@@ -1,0 +1,1 @@
+mt-report stat --json "$TESTDATA/golden/tree.mt"

@@ -1,0 +1,1 @@
+mt-report top "$TESTDATA/golden/none.mt"

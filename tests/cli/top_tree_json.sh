@@ -1,0 +1,1 @@
+mt-report top --json -n 2 --by peak "$TESTDATA/golden/tree.mt"
