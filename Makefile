@@ -93,6 +93,10 @@ $(O)/fuzz/%: $(O)/tests/fuzz/%.o $(REPORT_LIB) $(COMMON) $(if $(LIBFUZZER),,$(FU
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $(filter-out $(FUZZ_DRIVER),$^) $(FUZZ_DRIVER) $(LDFLAGS) \
 		$(call pkg_libs,$(PKGS_tests)) $(LIBS_report) -lunwind-$(MACHINE) -o $@
 
+# The corpora of msgpack, block and reader; see testdata/README.
+$(O)/fuzz-seeds: $(O)/tests/fuzz/seeds.o $(WRITER) $(COMMON)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_common)) -o $@
+
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)$(CC) $(ALL_CFLAGS) $(INC_$(firstword $(subst /, ,$*))) -include common/compat.h -MMD -MP -c $< -o $@
