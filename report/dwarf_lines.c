@@ -196,9 +196,11 @@ static int add_function(struct mt_lines *lines, struct unit *unit, struct range_
 	if (err || !any)
 		return err;
 	function = &unit->functions[unit->n];
-	err = grow(&function->calls, &function->cap, 0, sizeof(*function->calls));
-	if (err)
-		return err;
+	/* Room for itself: most are never asked for what is inlined into them. */
+	function->calls = calloc(1, sizeof(*function->calls));
+	if (!function->calls)
+		return -ENOMEM;
+	function->cap = 1;
 	function->calls[0].die = *die;
 	function->calls[0].parent = MT_SPANS_NONE;
 	function->n = 1;
