@@ -145,7 +145,8 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct
 
 	if (sig != SIGSTOP && sig != SIGCONT)
 		return 0;
-	if ((unsigned long)info == SEND_SIG_PRIV || bpf_get_current_pid_tgid() >> 32 == recorder_pid)
+	if ((unsigned long)info == SEND_SIG_PRIV ||
+	    bpf_get_current_pid_tgid() >> 32 == recorder_pid)
 		return 0;
 	pid = task->tgid;
 	flags = bpf_map_lookup_elem(&processes, &pid);

@@ -7,9 +7,7 @@
 #ifndef MT_RING_H
 #define MT_RING_H
 
-#ifndef __bpf__
 #include <linux/types.h>
-#endif
 
 #define MT_RING_REGS_MAX 33
 #define MT_RING_FP_MAX 127
@@ -79,7 +77,7 @@ struct mt_ring_fork {
 
 struct mt_ring_exec {
 	struct mt_ring_hdr hdr;
-	__u32 old_tid;		/* differs from hdr.tid if a thread other than the leader called exec */
+	__u32 old_tid;		/* not hdr.tid if a thread other than the leader called exec */
 	__u32 pad;
 	char comm[MT_RING_COMM];
 	char path[MT_RING_PATH];
@@ -184,7 +182,7 @@ struct mt_process_code {
 };
 
 enum mt_process_flags {
-	MT_PROCESS_STOPPED = 1,		/* the programs have stopped it, mt-record has not resumed it */
+	MT_PROCESS_STOPPED = 1,		/* by the programs, and not resumed by mt-record yet */
 	MT_PROCESS_HELD = 2,		/* somebody else has sent SIGSTOP, and no SIGCONT since */
 };
 

@@ -213,7 +213,7 @@ int probe_return(struct pt_regs *ctx)
 	kind = MT_COOKIE_KIND(cookie);
 
 	if (!addr) {
-		/* glibc's realloc(p, 0) frees p and returns NULL; any other NULL left all as it was. */
+		/* glibc's realloc(p, 0) frees p, gives NULL; any other NULL left all as it was. */
 		if (kind == MT_RING_REALLOC && state->size == 0 && state->old_addr)
 			submit_free(state->old_addr, state->begin);
 		return 0;

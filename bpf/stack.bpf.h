@@ -60,7 +60,7 @@ struct capture_search {
 	__u32 found;	/* index + 1 */
 };
 
-/* Loops are callbacks where what follows is large: the verifier then walks that once, not per turn. */
+/* Loops are callbacks where what follows is large: the verifier walks that once, not per turn. */
 static long try_capture(__u32 i, struct capture_search *search)
 {
 	__u32 index = (search->start + i) % CAPTURES;

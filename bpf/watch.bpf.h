@@ -209,7 +209,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			submit_unmap(call.arg1, call.arg1 + call.arg2);
 		break;
 	case NR_MREMAP:
-		/* Moved or shrunk code keeps what it was called for no longer: any word may be code. */
+		/* Moved or shrunk code is not what it was called for: any word may be code. */
 		if (code && code_clear(code, call.arg1, call.arg1 + call.arg2))
 			code->unknown = 1;
 		break;

@@ -96,7 +96,7 @@ static int add_thread(struct mt_adoption *adoption, struct adopted *one, int tid
 	return 1;
 }
 
-/* All threads, until a pass over them finds no new one: then all are followed, and their children. */
+/* All threads, until a pass finds no new one: then all are followed, and their children. */
 static int follow_threads(struct mt_adoption *adoption, struct adopted *one)
 {
 	struct dirent *entry;
@@ -269,7 +269,8 @@ int mt_adoption_introduce(const struct mt_adoption *adoption, struct mt_decoder 
 		err = mt_decoder_start_process(decoder, one->pid, time, comm);
 		for (k = 0; k < one->n_threads && !err; k++)
 			if (one->threads[k].tid != one->pid)
-				err = mt_decoder_start_thread(decoder, one->pid, one->threads[k].tid,
+				err = mt_decoder_start_thread(decoder, one->pid,
+							      one->threads[k].tid,
 							      time, one->threads[k].comm);
 		for (k = 0; k < one->n_maps && !err; k++) {
 			one->maps[k].time = time;

@@ -1,8 +1,8 @@
 /*
  * record/adopt.h - begin to track a process that is running, and the tree below it.
  *
- * Nobody is stopped: tracking begins before mappings are listed, so what is mapped meanwhile is seen
- * by the watch, and what was mapped before is in the list.
+ * Nobody is stopped: tracking begins before mappings are listed, so what is mapped meanwhile is
+ * seen by the watch, and what was mapped before is in the list.
  */
 #ifndef MT_ADOPT_H
 #define MT_ADOPT_H

@@ -1,9 +1,9 @@
 /*
  * record/attach_worker.h - answers the watch: stop, look, attach, resume.
  *
- * A process that has mapped an unknown file is stopped by the kernel side. The worker waits until it
- * stands still, finds the files, attaches probes to their allocators and lets it go on. Whatever
- * goes wrong, a process that was stopped is resumed.
+ * A process that has mapped an unknown file is stopped by the kernel side. The worker waits until
+ * it stands still, finds the files, attaches probes to their allocators and lets it go on.
+ * Whatever goes wrong, a process that was stopped is resumed.
  */
 #ifndef MT_ATTACH_WORKER_H
 #define MT_ATTACH_WORKER_H

@@ -75,7 +75,7 @@ static size_t folder_length(const char *path)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-/* Try name in one folder of a search path, with $ORIGIN and ${ORIGIN} standing for origin's folder. */
+/* Try name in one folder of a search path; $ORIGIN and ${ORIGIN} stand for origin's folder. */
 static bool add_in_search_folder(struct closure *closure, const char *folder, size_t len,
 				 const char *origin, const char *name)
 {

@@ -11,8 +11,8 @@
 typedef void (*mt_closure_fn)(void *arg, const char *path);
 
 /*
- * Each file once. command is looked up in PATH as execvp(3) does; the environment is this process's.
- * 0 or -ENOMEM.
+ * Each file once. command is looked up in PATH as execvp(3) does; the environment is this
+ * process's. 0 or -ENOMEM.
  */
 int mt_closure_each(const char *command, mt_closure_fn fn, void *arg);
 

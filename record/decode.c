@@ -173,7 +173,8 @@ int mt_decoder_start_thread(struct mt_decoder *decoder, uint32_t pid, uint32_t t
 }
 
 /* The process's index; one whose introduction was lost is introduced here. */
-static int process_of(struct mt_decoder *decoder, uint32_t pid, uint64_t time, uint32_t *ret_process)
+static int process_of(struct mt_decoder *decoder, uint32_t pid, uint64_t time,
+		      uint32_t *ret_process)
 {
 	uint32_t process = mt_id_table_find(decoder->processes, pid, time);
 	int err;
@@ -265,7 +266,8 @@ static int decode_fork(struct mt_decoder *decoder, const struct mt_ring_fork *re
 	err = process_of(decoder, rec->hdr.pid, rec->hdr.time, &row.parent);
 	if (err)
 		return err;
-	row.process = mt_id_table_add(decoder->processes, rec->child_pid, rec->hdr.time, row.parent);
+	row.process = mt_id_table_add(decoder->processes, rec->child_pid, rec->hdr.time,
+				      row.parent);
 	if (row.process == MT_ID_NONE)
 		return -EOVERFLOW;
 	err = add_lifecycle(decoder, &row);
@@ -401,7 +403,8 @@ int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len)
 	struct mt_stack *stack = &decoder->stacks[decoder->n_stacks];
 	int err;
 
-	if (len < sizeof(*rec) || rec->n_bytes > len - sizeof(*rec) || rec->n_fp > MT_FP_CHAIN_MAX) {
+	if (len < sizeof(*rec) || rec->n_bytes > len - sizeof(*rec) ||
+	    rec->n_fp > MT_FP_CHAIN_MAX) {
 		decoder->malformed++;
 		return 0;
 	}

@@ -14,7 +14,7 @@
 #include "record/process_state.h"
 #include "record/ring.h"
 
-/* Programs end a moment after the last descriptor is closed; until then they may still stop someone. */
+/* Programs end a moment after the last descriptor is closed; until then they may stop someone. */
 #define WATCH_ROUNDS 50
 #define WATCH_PAUSE_NS 10000000
 

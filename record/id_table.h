@@ -16,7 +16,10 @@ struct mt_id_table;
 int mt_id_table_new(struct mt_id_table **ret_table);
 void mt_id_table_free(struct mt_id_table *table);
 
-/* New entry for id, in force from this time on; MT_ID_NONE if id or the number of entries is out of range. */
+/*
+ * New entry for id, in force from this time on; MT_ID_NONE if id or the number of entries is out of
+ * range.
+ */
 uint32_t mt_id_table_add(struct mt_id_table *table, uint32_t id, uint64_t time, uint32_t owner);
 
 /* The entry that id meant at this time, or MT_ID_NONE. An ended entry still answers. */

@@ -28,7 +28,8 @@ static uint32_t add(struct mt_loss *rows, uint32_t n, const char *source, const 
 	return n + 1;
 }
 
-uint32_t mt_losses_collect(const struct mt_programs *programs, const struct mt_mmap_events *mappings,
+uint32_t mt_losses_collect(const struct mt_programs *programs,
+			   const struct mt_mmap_events *mappings,
 			   const struct mt_decoder *decoder, struct mt_loss ret_rows[MT_LOSSES_MAX])
 {
 	struct mt_loss_counter counters[MT_LOSS_KINDS];

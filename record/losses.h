@@ -13,7 +13,9 @@ struct mt_programs;
 #define MT_LOSSES_MAX 16
 
 /* Rows that are not zero; strings are static. mappings may be NULL. Returns their number. */
-uint32_t mt_losses_collect(const struct mt_programs *programs, const struct mt_mmap_events *mappings,
-			   const struct mt_decoder *decoder, struct mt_loss ret_rows[MT_LOSSES_MAX]);
+uint32_t mt_losses_collect(const struct mt_programs *programs,
+			   const struct mt_mmap_events *mappings,
+			   const struct mt_decoder *decoder,
+			   struct mt_loss ret_rows[MT_LOSSES_MAX]);
 
 #endif

@@ -85,7 +85,8 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 	}
 	if (recording->pressure_timeout) {
 		fprintf(stderr,
-			"mt-record: rings stayed full past --pressure-timeout: the command was killed\n");
+			"mt-record: rings stayed full past --pressure-timeout: "
+			"the command was killed\n");
 		failed = 1;
 	}
 	if (recording->attach_report.failed) {

@@ -30,7 +30,10 @@ static int open_file(const char *path, int flags, bool *ret_created)
 	return fd;
 }
 
-/* Only the effective ids change, and come back: the kernel checks access and gives ownership by them. */
+/*
+ * Only the effective ids change, and come back: the kernel checks access and gives ownership by
+ * them.
+ */
 int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created)
 {
 	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY, fd, n_groups;

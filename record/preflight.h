@@ -6,7 +6,7 @@
 
 #define MT_PREFLIGHT_MAX 512
 
-/* What is known to be missing before anything is tried: 0, or -EPERM or -EOPNOTSUPP and one line. */
+/* What is known to be missing before anything is tried: 0, or -EPERM, -EOPNOTSUPP and one line. */
 int mt_preflight(char ret_line[MT_PREFLIGHT_MAX]);
 
 /* Explain why loading failed with err (-errno); log is libbpf's. One line. */

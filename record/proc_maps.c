@@ -13,7 +13,8 @@ static int parse_line(char *line, struct mt_proc_map *map, char ret_perms[5])
 	int path_at = 0;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
+	if (sscanf(line,
+		   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
 		   &map->start, &map->end, ret_perms, &map->offset, &map->dev_major,
 		   &map->dev_minor, &map->ino, &path_at) < 7)
 		return -EINVAL;

@@ -19,12 +19,13 @@ struct mt_proc_map {
 /* Return non-zero to stop; mt_proc_maps_each() then returns it. */
 typedef int (*mt_proc_map_fn)(void *arg, const struct mt_proc_map *map);
 
-/* Each executable mapping in address order: 0, what fn returned, or -errno (-ENOENT: no such process). */
+/* Each executable mapping in address order: 0, what fn returned, -errno (-ENOENT: no process). */
 int mt_proc_maps_each(int pid, mt_proc_map_fn fn, void *arg);
 
 /*
  * Open the very file behind a mapping, through map_files, whatever has become of its path; else,
- * where map_files is not permitted, by path inside the process's root if the inode agrees. An fd or -errno.
+ * where map_files is not permitted, by path inside the process's root if the inode agrees. An fd
+ * or -errno.
  */
 int mt_proc_map_open(int pid, const struct mt_proc_map *map);
 

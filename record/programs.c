@@ -205,7 +205,8 @@ int mt_programs_adopt_code(struct mt_programs *programs, int pid,
 	code->generation = __atomic_add_fetch(&programs->skel->bss->next_generation, 1,
 					      __ATOMIC_RELAXED);
 	for (i = 0; i < n; i++) {
-		if (ranges[i].end - ranges[i].start > (uint64_t)MT_CODE_CHUNKS << MT_CODE_CHUNK_SHIFT)
+		if (ranges[i].end - ranges[i].start >
+		    (uint64_t)MT_CODE_CHUNKS << MT_CODE_CHUNK_SHIFT)
 			code->unknown = 1;
 		else
 			add_code(code, ranges[i].start, ranges[i].end);

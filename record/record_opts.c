@@ -14,7 +14,10 @@
 int mt_parse_duration(const char *text, uint64_t *ret_ns)
 {
 	static const struct { const char *suffix; uint64_t ns; } units[] = {
-		{ "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000 }, { "h", 3600000000000 },
+		{ "ms", 1000000 },
+		{ "s", 1000000000 },
+		{ "m", 60000000000 },
+		{ "h", 3600000000000 },
 	};
 	uint64_t value;
 	char *end;
@@ -147,7 +150,8 @@ int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 	n = mt_options_parse(table, MT_OPTIONS_STOP, argc, argv, error);
 	if (n < 0)
 		return n;
-	if (!parse_time("pressure-timeout", texts.pressure_timeout, &opts.pressure_timeout, error) ||
+	if (!parse_time("pressure-timeout", texts.pressure_timeout, &opts.pressure_timeout,
+			error) ||
 	    !parse_time("duration", texts.duration, &opts.duration, error))
 		return -EINVAL;
 	argv[n] = NULL;
@@ -167,7 +171,8 @@ void mt_record_opts_help(FILE *out)
 
 	fputs("Usage: mt-record [options] [--] cmd [args...]\n"
 	      "       mt-record [options] -p PID\n"
-	      "Record every heap allocation of a command and of all it starts, with call stacks.\n\n",
+	      "Record every heap allocation of a command and of all it starts, with call "
+	      "stacks.\n\n",
 	      out);
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);

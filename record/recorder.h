@@ -41,8 +41,9 @@ struct mt_recording {
 };
 
 /*
- * Record opts->command, or attach to opts->pid. 0 when there is an artifact (which may be incomplete: look at
- * ret_recording), else an exit status and one line in error. log gets libbpf's words, if any.
+ * Record opts->command, or attach to opts->pid. 0 when there is an artifact (which may be
+ * incomplete: look at ret_recording), else an exit status and one line in error. log gets
+ * libbpf's words, if any.
  */
 int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notify, void *arg,
 		    struct mt_recording *ret_recording, char error[MT_RECORDER_ERROR_MAX],

@@ -128,7 +128,8 @@ static int fail_to_follow(struct mt_recorder *rec, int err)
 	if (err == -EACCES || err == -EPERM)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED,
 					"perf_event_open is refused, mappings cannot be recorded; "
-					"run as root, or: sysctl kernel.perf_event_paranoid=1", err);
+					"run as root, or: sysctl kernel.perf_event_paranoid=1",
+					err);
 	if (rec->opts->pid) {
 		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "process %d: %s", rec->root_pid,
 			 strerror(-err));

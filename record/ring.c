@@ -16,7 +16,7 @@ struct mt_ring {
 	const uint8_t *data;
 	size_t mask;
 	size_t page_size;
-	unsigned long pos;	/* of the next record to read; ahead of *consumer_pos until release */
+	unsigned long pos;	/* of the next record; ahead of *consumer_pos until release */
 };
 
 int mt_ring_open(int map_fd, struct mt_ring **ret_ring)

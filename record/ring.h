@@ -25,7 +25,10 @@ bool mt_ring_empty(const struct mt_ring *ring);
 
 /* Position behind the last record reserved so far, for mt_ring_passed(). */
 uint64_t mt_ring_mark(const struct mt_ring *ring);
-/* Has all before the mark been read? If not and mt_ring_next() gives nothing, a record is being filled. */
+/*
+ * Has all before the mark been read? If not and mt_ring_next() gives nothing, a record is being
+ * filled.
+ */
 bool mt_ring_passed(const struct mt_ring *ring, uint64_t mark);
 
 /* Go back to the first record that has not been released. */

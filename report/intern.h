@@ -12,7 +12,7 @@ struct mt_intern;
 int mt_intern_new(struct mt_intern **ret_intern);
 void mt_intern_free(struct mt_intern *intern);
 
-/* The one copy of text, as long as intern lives; NULL: out of memory. Equal texts, equal pointers */
+/* The one copy of text while intern lives; NULL: out of memory. Equal texts, equal pointers */
 const char *mt_intern_text(struct mt_intern *intern, const char *text);
 
 /* FNV-1a, for the tables of those who key by strings. */

@@ -56,8 +56,8 @@ struct mt_section {
  * Open and verify. Always yields a module unless -ENOMEM. On the recording machine
  * the file at file->path must have file's (dev, ino), compared by major and minor, as stat(2) or
  * as a mapping shows them, and its generation where both sides know one; anything else is refused
- * before a byte of it is read. [vdso] is taken from this process if this kernel is the recorded one. options NULL: all
- * defaults.
+ * before a byte of it is read. [vdso] is taken from this process if this kernel is the recorded
+ * one. options NULL: all defaults.
  */
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
 		   struct mt_module **ret_module);

@@ -8,7 +8,7 @@ for key in sys.argv[1:]:
     value = s
     for part in key.split("."):
         value = value[part]
-    print(key, value)' $2
+    print(key, value)' "$2"
 }
 
 number tree.mt 'processes threads events allocations allocated_bytes frees temporary peak_bytes

@@ -136,7 +136,9 @@ Test(decode, a_reused_pid_is_another_process)
 Test(decode, mappings_find_the_process_of_their_time_even_after_its_end)
 {
 	struct mt_ring_exit end = { .hdr = hdr(MT_RING_EXIT, 200, 200, 30) };
-	struct mt_mmap_record first = { .time = 22, .pid = 200, .start = 1, .end = 2, .path = "/a" };
+	struct mt_mmap_record first = {
+		.time = 22, .pid = 200, .start = 1, .end = 2, .path = "/a"
+	};
 	struct mt_mmap_record second = { .time = 41, .pid = 200, .exec_clear = 1, .path = "" };
 	struct mt_mmap_record orphan = { .time = 41, .pid = 999, .path = "/c" };
 	const struct mt_block *block;

@@ -40,7 +40,10 @@ static const struct mt_probe *probe_at(const struct mt_probe *probes, size_t n, 
 
 Test(allocators, every_function_of_libc_has_one_probe_at_its_place)
 {
-	static const struct { const char *name; uint32_t kind, size, count, ptr, align, out; } want[] = {
+	static const struct {
+		const char *name;
+		uint32_t kind, size, count, ptr, align, out;
+	} want[] = {
 		{ "malloc", MT_RING_MALLOC, 1, 0, 0, 0, 0 },
 		{ "calloc", MT_RING_CALLOC, 2, 1, 0, 0, 0 },
 		{ "realloc", MT_RING_REALLOC, 2, 0, 1, 0, 0 },
@@ -109,7 +112,7 @@ Test(elf_symbols, what_is_not_elf_is_refused)
 	cr_assert_eq(find_in("\177ELF", 4), -MT_E_NOT_ELF);
 }
 
-/* Header fields set to the worst values must neither crash nor read outside; the sanitizers watch. */
+/* Header fields set to the worst values: no crash, no read outside; the sanitizers watch. */
 Test(elf_symbols, hostile_headers_are_survived)
 {
 	static const uint64_t values[] = { 0, 1, 7, 8, 64, UINT16_MAX, UINT32_MAX, UINT64_MAX,

@@ -118,7 +118,8 @@ Test(record_opts, durations)
 
 	for (i = 0; i < MT_ARRAY_SIZE(cases); i++) {
 		ns = 4711;
-		cr_expect_eq(mt_parse_duration(cases[i].text, &ns), cases[i].err, "%s", cases[i].text);
+		cr_expect_eq(mt_parse_duration(cases[i].text, &ns), cases[i].err, "%s",
+			     cases[i].text);
 		cr_expect_eq(ns, cases[i].err ? 4711 : cases[i].ns, "%s", cases[i].text);
 	}
 	cr_assert_eq(PARSE("--pressure-timeout", "7", "ls"), -EINVAL);

@@ -474,7 +474,7 @@ Test(unwind_oracle, every_instruction)
 
 	for (i = 0; i < n_steps; i++) {
 		view_step(&steps[i], &stack);
-		/* The kernel steps instructions under a probe of somebody else's in its own page. */
+		/* The kernel steps instructions under somebody else's probe in its own page. */
 		if (mt_capture_find(fixture.code, &stack, steps[i].regs[16], &code))
 			compare(&stack, NULL);
 		else
@@ -482,8 +482,8 @@ Test(unwind_oracle, every_instruction)
 	}
 	compared = n_steps - skipped;
 	/*
-	 * While an exception switches stacks, the caller's frame is out of reach for all three; and a
-	 * return probe of somebody else's puts an address in no file in a caller's place.
+	 * While an exception switches stacks, the caller's frame is out of reach for all three;
+	 * and a return probe of somebody else's puts an address in no file in a caller's place.
 	 */
 	cr_assert_gt(compared - fixture.ends[MT_UNWIND_NO_MODULE], 2000);
 	cr_assert_gt(fixture.ends[MT_UNWIND_COMPLETE],
