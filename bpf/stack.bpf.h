@@ -23,6 +23,7 @@
 /* enum mt_stack_flags */
 #define CUT_BUDGET 1
 #define CUT_FAULT 2
+#define HOLES 4
 
 struct capture {
 	__u32 busy;
@@ -124,6 +125,8 @@ struct copy {
 	__u64 sp;
 	__u32 len;
 	__u32 done;
+	__u32 end_known;
+	__u32 holes;
 };
 
 static long copy_page(__u32 i, struct copy *copy)
@@ -136,20 +139,26 @@ static long copy_page(__u32 i, struct copy *copy)
 		piece = copy->len - done;
 	/* So that the bound is seen on the value used; Linux 6.1 needs it. */
 	barrier_var(piece);
-	if (piece > 4096 || bpf_probe_read_user(copy->capture->bytes + done, piece,
-						(void *)(copy->sp + done)))
+	if (piece > 4096)
 		return 1;
+	if (bpf_probe_read_user(copy->capture->bytes + done, piece, (void *)(copy->sp + done))) {
+		/* Below a stack's known end that is a page never touched, or swapped out: zeros now. */
+		if (!copy->end_known)
+			return 1;
+		copy->holes = 1;
+	}
 	copy->done = done + piece;
 	return 0;
 }
 
 /*
- * Copy [sp, sp + len) of user memory: bytes copied, a multiple of 8. Piecewise only if
- * it does not go at once.
+ * Copy [sp, sp + len) of user memory: bytes copied, a multiple of 8. Piecewise only if it does not
+ * go at once. Sets HOLES or CUT_FAULT in the capture's flags.
  */
-static __always_inline __u32 copy_stack(struct capture *capture, __u64 sp, __u32 len)
+static __always_inline __u32 copy_stack(struct capture *capture, __u64 sp, __u32 len,
+					bool end_known)
 {
-	struct copy copy = { .capture = capture, .sp = sp };
+	struct copy copy = { .capture = capture, .sp = sp, .end_known = end_known };
 
 	if (len > MT_RING_STACK_MAX)
 		len = MT_RING_STACK_MAX;
@@ -157,6 +166,13 @@ static __always_inline __u32 copy_stack(struct capture *capture, __u64 sp, __u32
 	if (bpf_probe_read_user(capture->bytes, len, (void *)sp) == 0)
 		return len;
 	bpf_loop(17, copy_page, &copy, 0);
+	if (copy.holes)
+		capture->def.flags |= HOLES;
+	if (copy.done < len) {
+		/* With the end unknown, running into unmapped memory is how a short stack ends. */
+		capture->def.flags = CUT_FAULT;
+		capture->def.above = 0;
+	}
 	return copy.done & ~7U;
 }
 
@@ -338,12 +354,7 @@ static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_s
 		capture->def.above = end ? end - sp - want : 0;
 	}
 	want &= ~7U;
-	len = copy_stack(capture, sp, want);
-	if (len < want) {
-		/* With the end unknown, running into unmapped memory is how a short stack ends. */
-		capture->def.flags = CUT_FAULT;
-		capture->def.above = 0;
-	}
+	len = copy_stack(capture, sp, want, end != 0);
 	if (!len) {
 		count_loss(MT_LOSS_STACK_READ);
 		goto out;

@@ -77,6 +77,7 @@ struct mt_lifecycle {
 enum mt_stack_flags {
 	MT_STACK_CUT_BUDGET = 1,	/* more stack lies above; --stack-size ended the copy */
 	MT_STACK_CUT_FAULT = 2,		/* memory above could not be read */
+	MT_STACK_HOLES = 4,		/* pages within could not be read: zeros stand for them */
 };
 
 /* Raw material of one call stack, written once per stack id. */

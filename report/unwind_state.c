@@ -252,7 +252,8 @@ static bool take_return_address(struct mt_unwind_state *state, const struct mt_c
 	state->pc = state->regs[rules->ra] & state->code_mask;
 	set_reg(state, state->arch->pc, state->pc);
 	if (!state->pc) {
-		*ret_end = MT_UNWIND_COMPLETE;
+		*ret_end = state->stack->flags & MT_STACK_HOLES ? MT_UNWIND_UNREADABLE :
+								  MT_UNWIND_COMPLETE;
 		return false;
 	}
 	return true;
