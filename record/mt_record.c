@@ -74,6 +74,14 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 			opts->output, mt_strerror(result->error));
 		failed = 1;
 	}
+	if (recording->restored > 0)
+		fprintf(stderr, "mt-record: %s was removed while recording; written again\n",
+			opts->output);
+	if (recording->restored < 0) {
+		fprintf(stderr, "mt-record: %s was removed while recording, and cannot be written "
+			"again: %s\n", opts->output, mt_strerror(recording->restored));
+		failed = 1;
+	}
 	for (i = 0; i < recording->n_losses; i++) {
 		fprintf(stderr, "mt-record: lost %" PRIu64 " %s (%s)%s\n",
 			recording->losses[i].count, recording->losses[i].source,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,24 +32,17 @@ static int open_file(const char *path, int flags, bool *ret_created)
 }
 
 /*
- * Only the effective ids change, and come back: the kernel checks access and gives ownership by
- * them.
+ * Open as this user. Only the effective ids change, and come back: the kernel checks access and
+ * gives ownership by them.
  */
-int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created)
+static int open_as(const char *path, int flags, const struct mt_identity *identity,
+		   bool *ret_created)
 {
-	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY, fd, n_groups;
 	gid_t groups[128];
+	int fd, n_groups;
 
-	if (mt_output_is_stdout(path)) {
-		if (isatty(STDOUT_FILENO))
-			return -ENOTTY;
-		*ret_created = false;
-		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-		return fd < 0 ? -errno : fd;
-	}
 	if (!identity->change)
 		return open_file(path, flags, ret_created);
-
 	n_groups = getgroups(MT_ARRAY_SIZE(groups), groups);
 	if (n_groups < 0)
 		return -errno;
@@ -63,4 +57,55 @@ int mt_output_open(const char *path, const struct mt_identity *identity, bool *r
 		return -EPERM;
 	}
 	return fd;
+}
+
+int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created)
+{
+	int fd;
+
+	if (!mt_output_is_stdout(path))
+		return open_as(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, identity, ret_created);
+	if (isatty(STDOUT_FILENO))
+		return -ENOTTY;
+	*ret_created = false;
+	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? -errno : fd;
+}
+
+static int copy_all(int from, int to)
+{
+	ssize_t n;
+
+	do {
+		n = sendfile(to, from, NULL, 1 << 20);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	return n < 0 ? -errno : 0;
+}
+
+int mt_output_restore(int fd, const char *path, const struct mt_identity *identity)
+{
+	char removed[32];
+	struct stat st;
+	bool created;
+	int from, to, err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_nlink)
+		return 0;
+	snprintf(removed, sizeof(removed), "/proc/self/fd/%d", fd);
+	from = open(removed, O_RDONLY | O_CLOEXEC);
+	if (from < 0)
+		return -errno;
+	to = open_as(path, O_WRONLY | O_CLOEXEC, identity, &created);
+	/* Something else stands there by now. */
+	if (to >= 0 && !created) {
+		close(to);
+		to = -EEXIST;
+	}
+	err = to < 0 ? to : copy_all(from, to);
+	close(from);
+	if (to >= 0)
+		close(to);
+	return err ? err : 1;
 }

@@ -20,4 +20,10 @@ static inline bool mt_output_is_stdout(const char *path)
  */
 int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created);
 
+/*
+ * The file at fd (see above) has been removed while it was written: write it again to path, as this
+ * user. 1: done; 0: it had not been removed; -errno.
+ */
+int mt_output_restore(int fd, const char *path, const struct mt_identity *identity);
+
 #endif

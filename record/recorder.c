@@ -6,6 +6,7 @@
 #include "record/clock.h"
 #include "record/guardian.h"
 #include "record/mmap_events.h"
+#include "record/output.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
 #include "record/recorder_impl.h"
@@ -46,6 +47,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 
 	mt_pipeline_finish(rec->pipeline, rec->status_known, rec->root_status, end_reason(rec),
 			   &recording.result);
+	recording.restored = mt_output_restore(rec->kept_fd, rec->opts->output, &rec->identity);
 	recording.n_losses = mt_pipeline_losses(rec->pipeline, recording.losses);
 	*ret_recording = recording;
 }
@@ -66,6 +68,8 @@ static void release(struct mt_recorder *rec)
 		close(rec->root_fd);
 	if (rec->output_fd >= 0)
 		close(rec->output_fd);
+	if (rec->kept_fd >= 0)
+		close(rec->kept_fd);
 	/* A file that we made and put nothing in says nothing. */
 	if (rec->output_created)
 		unlink(rec->opts->output);
@@ -79,7 +83,7 @@ int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notif
 {
 	struct mt_recorder rec = {
 		.opts = opts, .notify = notify, .notify_arg = arg, .output_fd = -1,
-		.signal_fd = -1, .root_fd = -1, .error = error, .log = log,
+		.kept_fd = -1,		.signal_fd = -1, .root_fd = -1, .error = error, .log = log,
 	};
 	int status;
 

@@ -31,7 +31,8 @@ struct mt_recorder {
 	struct mt_pressure_report pressure;
 	bool pressure_timeout;
 	enum mt_attach_mode attach_mode;
-	int output_fd;
+	int output_fd;			/* -1 once the writer has it */
+	int kept_fd;			/* another one for the same file, to look after it */
 	bool output_created;
 	int signal_fd;
 	sigset_t old_mask;

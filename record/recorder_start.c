@@ -47,6 +47,9 @@ static int open_output(struct mt_recorder *rec)
 					"use -o FILE or a pipe", -ENOTTY);
 	if (rec->output_fd < 0)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, rec->output_fd);
+	rec->kept_fd = fcntl(rec->output_fd, F_DUPFD_CLOEXEC, 3);
+	if (rec->kept_fd < 0)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, -errno);
 	return 0;
 }
 
@@ -264,7 +267,9 @@ int mt_recorder_start(struct mt_recorder *rec)
 		err = find_root(rec);
 	if (err)
 		return fail_to_follow(rec, err);
+	/* Both are errors of a write to us; the command has been forked with the old actions. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 
 	err = load(rec);
 	if (!err)
