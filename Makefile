@@ -4,7 +4,7 @@
 #   make check         unit and command-line tests, lints, fuzz corpora (no root needed)
 #   make check-live    tests against the running kernel (root)
 #   make install | uninstall     [DESTDIR=] [PREFIX=/usr/local]
-#   make fuzz | clean
+#   make fuzz | bench | clean
 
 CC ?= cc
 CXX ?= c++
@@ -55,8 +55,8 @@ REPORT := $(call objs,report)
 # The programs without their mains: what unit tests link.
 RECORD_LIB := $(filter-out %/mt_record.o,$(RECORD))
 REPORT_LIB := $(filter-out %/mt_report.o,$(REPORT))
-# Tests of mt-report make their artifacts with it; it needs nothing else of record/.
-WRITER := $(O)/record/writer.o
+# Tests of mt-report make their artifacts with these; they need nothing else of record/.
+WRITER := $(O)/record/writer.o $(O)/record/frame_file.o
 READER := $(filter $(O)/report/reader%,$(REPORT))
 MAN := $(sort $(wildcard man/*.[0-9]))
 
@@ -92,6 +92,12 @@ $(O)/fuzz/%: $(O)/tests/fuzz/%.o $(REPORT_LIB) $(COMMON) $(if $(LIBFUZZER),,$(FU
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $(filter-out $(FUZZ_DRIVER),$^) $(FUZZ_DRIVER) $(LDFLAGS) \
 		$(call pkg_libs,$(PKGS_tests)) $(LIBS_report) -lunwind-$(MACHINE) -o $@
+
+# Benchmarks: tests/bench/bench_<what>.c is one program each and prints its figures.
+BENCH := $(patsubst tests/bench/%.c,$(O)/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))
+$(O)/bench/%: $(O)/tests/bench/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_report)) $(LIBS_report) -o $@
 
 # The corpora of msgpack, block and reader; see testdata/README.
 $(O)/fuzz-seeds: $(O)/tests/fuzz/seeds.o $(WRITER) $(COMMON)
@@ -160,6 +166,8 @@ lint: all
 	$(Q)scripts/check-headers
 	$(Q)scripts/check-layering $(O)
 	$(Q)scripts/check-text
+bench: $(BENCH)
+	$(Q)for b in $(BENCH); do $$b || exit 1; done
 check: check-unit check-cli check-fuzz lint
 check-live: all workloads
 	$(Q)tests/live/run.sh $(O)

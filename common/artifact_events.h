@@ -1,7 +1,7 @@
 /*
  * common/artifact_events.h - the columns of an events block, for both of its directions.
  *
- * Private to artifact_events_encode.c and artifact_events_decode.c, but for the cuts.
+ * Private to the codec and record/writer.c.
  */
 #ifndef MT_ARTIFACT_EVENTS_H
 #define MT_ARTIFACT_EVENTS_H
@@ -62,11 +62,27 @@ uint32_t mt_event_count(const struct mt_event_histogram *histogram, uint32_t typ
 #define MT_EVENT_CHUNK 512u
 
 /*
- * As mt_encode_events(). Also where in the block planes end: a compressor that starts anew
- * there (mt_packer_pack()) does not mix bytes of different meaning.
+ * An events block that grows row by row. Rows become columns as they are added, while they are
+ * still in the cache; memory is allocated only by mt_event_encoder_new().
+ */
+struct mt_event_encoder;
+
+int mt_event_encoder_new(uint32_t max_rows, struct mt_event_encoder **ret_encoder);
+void mt_event_encoder_free(struct mt_event_encoder *encoder);
+uint32_t mt_event_encoder_rows(const struct mt_event_encoder *encoder);
+/* At most max_rows altogether. -MT_E_LIMIT if there are types above 31: none is added then. */
+int mt_event_encoder_add(struct mt_event_encoder *encoder, const struct mt_event *events,
+			 uint32_t n);
+/* Most bytes that mt_event_encoder_finish() can append. */
+size_t mt_event_encoder_bound(uint32_t max_rows);
+
+/*
+ * Append the block to buf and begin the next one. cuts are the offsets in buf at which planes
+ * end: a compressor that starts anew there (mt_packer_pack()) does not mix bytes of
+ * different meaning. 0, -ENOMEM.
  */
 #define MT_EVENT_CUTS_MAX (MT_EVENT_COLS * MT_PLANES_MAX)
-int mt_encode_events_cut(struct mt_buf *buf, const struct mt_event *events, uint32_t n,
-			 size_t cuts[MT_EVENT_CUTS_MAX], uint32_t *ret_n_cuts);
+int mt_event_encoder_finish(struct mt_event_encoder *encoder, struct mt_buf *buf,
+			    size_t cuts[MT_EVENT_CUTS_MAX], uint32_t *ret_n_cuts);
 
 #endif

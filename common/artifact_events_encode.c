@@ -1,14 +1,11 @@
-/*
- * Events, most of an artifact, into columns of byte planes.
- *
- * A first pass over the rows finds how many values each column has and how many planes
- * they need; so the second one can put each byte where it belongs.
- */
+/* Events, most of an artifact, into columns of byte planes. */
 #include "common/artifact_events.h"
 #include "common/artifact_schema.h"
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/msgpack_write.h"
+
+#include <errno.h>
 
 const struct mt_event_column_info mt_event_columns[MT_EVENT_COLS] = {
 #define X(id, name, planes, types) { name, planes, types },
@@ -26,115 +23,207 @@ uint32_t mt_event_count(const struct mt_event_histogram *histogram, uint32_t typ
 }
 
 struct column {
-	uint32_t count;
-	unsigned int n_planes;
-	uint8_t *planes[MT_PLANES_MAX];	/* where the next bytes go */
-	uint64_t values[MT_EVENT_CHUNK];
+	uint8_t *planes;	/* max_planes times max_rows bytes */
+	unsigned int n_planes;	/* needed so far; bytes of those above are all 0 */
+	uint32_t count;		/* values */
+	/* Of the rows being added, before they are split: one more can be written than counts. */
+	uint64_t values[MT_EVENT_CHUNK + 1];
 	uint32_t n_values;
+	uint64_t all;		/* the or of them */
 };
 
-struct encoder {
+struct mt_event_encoder {
+	uint32_t max_rows;
+	uint32_t n;
+	uint64_t base_time;
+	uint64_t time;		/* of the last row */
+	uint8_t *memory;
 	struct column columns[MT_EVENT_COLS];
-	struct mt_event_histogram histogram;
 };
 
-/* Count values and find the bits in use. */
-static int measure(struct encoder *enc, const struct mt_event *events, uint32_t n)
+static uint32_t all_planes(void)
 {
-	uint64_t all[MT_EVENT_COLS] = { 0 }, time = n ? events[0].time : 0;
-	const struct mt_event *e, *end = events + n;
-	uint32_t bit, types = 0, c;
+	uint32_t c, n = 0;
 
-	for (e = events; e < end; e++) {
-		bit = 1u << (e->type & 31);
-		types |= e->type;
-		enc->histogram.by_type[e->type & 31]++;
-		all[MT_COL_TYPE] |= e->type;
-		all[MT_COL_TIME] |= mt_zigzag(e->time - time);
-		time = e->time;
-		all[MT_COL_THREAD] |= e->thread;
-		all[MT_COL_ADDR] |= e->addr;
-		all[MT_COL_SIZE] |= MT_HAS_SIZE & bit ? e->size : 0;
-		all[MT_COL_STACK] |= MT_HAS_STACK & bit ? e->stack : 0;
-		if (MT_HAS_OLD & bit) {
-			all[MT_COL_OLD_ADDR] |= e->old_addr ^ e->addr;
-			all[MT_COL_BEGIN] |= mt_zigzag(e->time - e->begin);
-		}
-		if (MT_HAS_ALIGN & bit)
-			all[MT_COL_ALIGN] |= e->align;
+	for (c = 0; c < MT_EVENT_COLS; c++)
+		n += mt_event_columns[c].max_planes;
+	return n;
+}
+
+int mt_event_encoder_new(uint32_t max_rows, struct mt_event_encoder **ret_encoder)
+{
+	struct mt_event_encoder *encoder = calloc(1, sizeof(*encoder));
+	uint8_t *planes;
+	uint32_t c;
+
+	if (!encoder)
+		return -ENOMEM;
+	encoder->max_rows = max_rows;
+	encoder->memory = malloc((size_t)max_rows * all_planes() + 1);
+	if (!encoder->memory) {
+		free(encoder);
+		return -ENOMEM;
 	}
-	if (types > 31)
-		return -MT_E_LIMIT;
+	planes = encoder->memory;
 	for (c = 0; c < MT_EVENT_COLS; c++) {
-		enc->columns[c].n_planes = mt_planes_needed(all[c]);
-		enc->columns[c].count = mt_event_columns[c].types == MT_HAS_ALL ? n :
-				mt_event_count(&enc->histogram, mt_event_columns[c].types);
+		encoder->columns[c].planes = planes;
+		planes += (size_t)mt_event_columns[c].max_planes * max_rows;
 	}
+	*ret_encoder = encoder;
 	return 0;
 }
 
-/* Collect the values of up to MT_EVENT_CHUNK rows. */
-static uint64_t collect(struct encoder *enc, const struct mt_event *e, uint32_t n, uint64_t time)
+void mt_event_encoder_free(struct mt_event_encoder *encoder)
 {
-	uint64_t *size = enc->columns[MT_COL_SIZE].values;
-	uint64_t *stack = enc->columns[MT_COL_STACK].values;
-	uint64_t *old = enc->columns[MT_COL_OLD_ADDR].values;
-	uint64_t *begin = enc->columns[MT_COL_BEGIN].values;
-	uint64_t *align = enc->columns[MT_COL_ALIGN].values;
-	uint32_t i, bit;
+	if (!encoder)
+		return;
+	free(encoder->memory);
+	free(encoder);
+}
+
+uint32_t mt_event_encoder_rows(const struct mt_event_encoder *encoder)
+{
+	return encoder->n;
+}
+
+/* The columns that all rows have. */
+static void collect_dense(struct mt_event_encoder *enc, const struct mt_event *e, uint32_t n)
+{
+	uint64_t *types = enc->columns[MT_COL_TYPE].values;
+	uint64_t *times = enc->columns[MT_COL_TIME].values;
+	uint64_t *threads = enc->columns[MT_COL_THREAD].values;
+	uint64_t *addrs = enc->columns[MT_COL_ADDR].values;
+	uint64_t all_types = 0, all_times = 0, all_threads = 0, all_addrs = 0;
+	uint64_t time = enc->time;
+	uint32_t i;
+
+	for (i = 0; i < n; i++, e++) {
+		types[i] = e->type;
+		times[i] = mt_zigzag(e->time - time);
+		threads[i] = e->thread;
+		addrs[i] = e->addr;
+		time = e->time;
+		all_types |= types[i];
+		all_times |= times[i];
+		all_threads |= threads[i];
+		all_addrs |= addrs[i];
+	}
+	enc->time = time;
+	enc->columns[MT_COL_TYPE].all = all_types;
+	enc->columns[MT_COL_TIME].all = all_times;
+	enc->columns[MT_COL_THREAD].all = all_threads;
+	enc->columns[MT_COL_ADDR].all = all_addrs;
+	for (i = MT_COL_TYPE; i <= MT_COL_ADDR; i++)
+		enc->columns[i].n_values = n;
+}
+
+/*
+ * Size and stack. Types come at random: to store what is then not kept is faster than to
+ * guess a branch.
+ */
+static void collect_common(struct mt_event_encoder *enc, const struct mt_event *e, uint32_t n)
+{
+	uint64_t *sizes = enc->columns[MT_COL_SIZE].values;
+	uint64_t *stacks = enc->columns[MT_COL_STACK].values;
+	uint64_t all_sizes = 0, all_stacks = 0;
+	uint32_t i, bit, has, n_sizes = 0, n_stacks = 0;
 
 	for (i = 0; i < n; i++, e++) {
 		bit = 1u << e->type;
-		enc->columns[MT_COL_TYPE].values[i] = e->type;
-		enc->columns[MT_COL_TIME].values[i] = mt_zigzag(e->time - time);
-		enc->columns[MT_COL_THREAD].values[i] = e->thread;
-		enc->columns[MT_COL_ADDR].values[i] = e->addr;
-		time = e->time;
-		/* Types come at random: storing what is not kept beats guessing a branch. */
-		*size = e->size;
-		size += (MT_HAS_SIZE & bit) != 0;
-		*stack = e->stack;
-		stack += (MT_HAS_STACK & bit) != 0;
-		if (MT_HAS_OLD & bit) {
-			*old++ = e->old_addr ^ e->addr;
-			*begin++ = mt_zigzag(e->time - e->begin);
-		}
-		if (MT_HAS_ALIGN & bit)
-			*align++ = e->align;
+		has = (MT_HAS_SIZE & bit) != 0;
+		sizes[n_sizes] = e->size;
+		n_sizes += has;
+		all_sizes |= e->size & (0 - (uint64_t)has);
+		has = (MT_HAS_STACK & bit) != 0;
+		stacks[n_stacks] = e->stack;
+		n_stacks += has;
+		all_stacks |= e->stack & (0 - (uint64_t)has);
 	}
-	for (i = MT_COL_TYPE; i <= MT_COL_ADDR; i++)
-		enc->columns[i].n_values = n;
-	enc->columns[MT_COL_SIZE].n_values =
-		(uint32_t)(size - enc->columns[MT_COL_SIZE].values);
-	enc->columns[MT_COL_STACK].n_values =
-		(uint32_t)(stack - enc->columns[MT_COL_STACK].values);
-	enc->columns[MT_COL_OLD_ADDR].n_values =
-		(uint32_t)(old - enc->columns[MT_COL_OLD_ADDR].values);
-	enc->columns[MT_COL_BEGIN].n_values =
-		(uint32_t)(begin - enc->columns[MT_COL_BEGIN].values);
-	enc->columns[MT_COL_ALIGN].n_values =
-		(uint32_t)(align - enc->columns[MT_COL_ALIGN].values);
-	return time;
+	enc->columns[MT_COL_SIZE].n_values = n_sizes;
+	enc->columns[MT_COL_SIZE].all = all_sizes;
+	enc->columns[MT_COL_STACK].n_values = n_stacks;
+	enc->columns[MT_COL_STACK].all = all_stacks;
 }
 
-static void fill(struct encoder *enc, const struct mt_event *events, uint32_t n)
+static void put_value(struct column *column, uint64_t value)
 {
-	uint64_t time = n ? events[0].time : 0;
-	struct column *column;
-	uint32_t i, c, take;
-	unsigned int k;
+	column->values[column->n_values++] = value;
+	column->all |= value;
+}
 
+static void collect_rare(struct mt_event_encoder *enc, const struct mt_event *e, uint32_t n)
+{
+	struct column *old = &enc->columns[MT_COL_OLD_ADDR];
+	struct column *begin = &enc->columns[MT_COL_BEGIN];
+	struct column *align = &enc->columns[MT_COL_ALIGN];
+	const struct mt_event *end = e + n;
+	uint32_t bit;
+
+	old->n_values = begin->n_values = align->n_values = 0;
+	old->all = begin->all = align->all = 0;
+	for (; e < end; e++) {
+		bit = 1u << e->type;
+		if (!((MT_HAS_OLD | MT_HAS_ALIGN) & bit))
+			continue;
+		if (MT_HAS_ALIGN & bit) {
+			put_value(align, e->align);
+			continue;
+		}
+		put_value(old, e->old_addr ^ e->addr);
+		put_value(begin, mt_zigzag(e->time - e->begin));
+	}
+}
+
+/* The collected values to the ends of their column's planes. */
+static void split(struct mt_event_encoder *enc, struct column *column)
+{
+	unsigned int needed = mt_planes_needed(column->all), k;
+	uint8_t *planes[MT_PLANES_MAX];
+
+	for (k = column->n_planes; k < needed; k++)
+		memset(column->planes + (size_t)k * enc->max_rows, 0, column->count);
+	if (needed > column->n_planes)
+		column->n_planes = needed;
+	for (k = 0; k < column->n_planes; k++)
+		planes[k] = column->planes + (size_t)k * enc->max_rows + column->count;
+	mt_planes_split(column->values, column->n_values, planes, column->n_planes);
+	column->count += column->n_values;
+}
+
+int mt_event_encoder_add(struct mt_event_encoder *encoder, const struct mt_event *events,
+			 uint32_t n)
+{
+	unsigned int types = 0;
+	uint32_t i, c, take;
+
+	if (n > encoder->max_rows - encoder->n)
+		return -MT_E_LIMIT;
+	for (i = 0; i < n; i++)
+		types |= events[i].type;
+	if (types > 31)
+		return -MT_E_LIMIT;
+	if (!encoder->n && n) {
+		encoder->base_time = events[0].time;
+		encoder->time = events[0].time;
+	}
 	for (i = 0; i < n; i += take) {
 		take = n - i < MT_EVENT_CHUNK ? n - i : MT_EVENT_CHUNK;
-		time = collect(enc, events + i, take, time);
-		for (c = 0; c < MT_EVENT_COLS; c++) {
-			column = &enc->columns[c];
-			mt_planes_split(column->values, column->n_values, column->planes,
-					column->n_planes);
-			for (k = 0; k < column->n_planes; k++)
-				column->planes[k] += column->n_values;
-		}
+		collect_dense(encoder, events + i, take);
+		collect_common(encoder, events + i, take);
+		collect_rare(encoder, events + i, take);
+		for (c = 0; c < MT_EVENT_COLS; c++)
+			split(encoder, &encoder->columns[c]);
 	}
+	encoder->n += n;
+	return 0;
+}
+
+size_t mt_event_encoder_bound(uint32_t max_rows)
+{
+	size_t bound = MT_BLOCK_HEAD_MAX + 8 * MT_MP_MAX;
+
+	bound += MT_EVENT_COLS * (3 * MT_MP_MAX + MT_PLANES_MAX * MT_MP_MAX);
+	return bound + (size_t)max_rows * all_planes();
 }
 
 static uint8_t *put_name(uint8_t *p, const char *name)
@@ -142,72 +231,60 @@ static uint8_t *put_name(uint8_t *p, const char *name)
 	return mt_mp_put_str(p, name, (uint32_t)strlen(name));
 }
 
-/* Everything but the planes' bytes, whose places are noted. */
-static uint8_t *lay_out(struct encoder *enc, uint8_t *p, const struct mt_event *events, uint32_t n,
-			uint8_t **ends, uint32_t *ret_n_ends)
+int mt_event_encoder_finish(struct mt_event_encoder *encoder, struct mt_buf *buf,
+			    size_t cuts[MT_EVENT_CUTS_MAX], uint32_t *ret_n_cuts)
 {
-	uint32_t c, used = 2, n_ends = 0;
+	uint32_t c, used = 2, n_cuts = 0;
 	struct column *column;
 	unsigned int k;
+	uint8_t *p;
+	int err;
 
+	err = mt_buf_reserve(buf, mt_event_encoder_bound(encoder->n));
+	if (err)
+		return err;
 	for (c = 0; c < MT_EVENT_COLS; c++)
-		used += enc->columns[c].count > 0;
-	p = mt_block_head_put(p, mt_table(MT_BLOCK_EVENTS));
+		used += encoder->columns[c].count > 0;
+	p = mt_block_head_put(buf->data + buf->len, mt_table(MT_BLOCK_EVENTS));
 	p = mt_mp_put_map(p, used);
-	p = mt_mp_put_uint(put_name(p, "n"), n);
-	p = mt_mp_put_uint(put_name(p, "base_time"), n ? events[0].time : 0);
+	p = mt_mp_put_uint(put_name(p, "n"), encoder->n);
+	p = mt_mp_put_uint(put_name(p, "base_time"), encoder->base_time);
 	for (c = 0; c < MT_EVENT_COLS; c++) {
-		column = &enc->columns[c];
+		column = &encoder->columns[c];
 		if (!column->count)
 			continue;
 		p = put_name(p, mt_event_columns[c].name);
 		p = mt_mp_put_array(p, column->n_planes);
 		for (k = 0; k < column->n_planes; k++) {
-			p = mt_mp_put_bin_head(p, column->count);
-			column->planes[k] = p;
-			p += column->count;
-			ends[n_ends++] = p;
+			p = mt_mp_put_bin(p, column->planes + (size_t)k * encoder->max_rows,
+					  column->count);
+			cuts[n_cuts++] = (size_t)(p - buf->data);
 		}
+		column->count = 0;
+		column->n_planes = 0;
 	}
-	*ret_n_ends = n_ends;
-	return p;
-}
-
-int mt_encode_events_cut(struct mt_buf *buf, const struct mt_event *events, uint32_t n,
-			 size_t cuts[MT_EVENT_CUTS_MAX], uint32_t *ret_n_cuts)
-{
-	size_t bound = MT_BLOCK_HEAD_MAX + 4 * MT_MP_MAX;
-	uint8_t *ends[MT_EVENT_CUTS_MAX], *p;
-	struct encoder enc;
-	uint32_t c, n_ends;
-	int err;
-
-	if (n > MT_BLOCK_EVENTS_MAX)
-		return -MT_E_LIMIT;
-	memset(&enc.histogram, 0, sizeof(enc.histogram));
-	err = measure(&enc, events, n);
-	if (err)
-		return err;
-	for (c = 0; c < MT_EVENT_COLS; c++)
-		bound += 3 * MT_MP_MAX + enc.columns[c].n_planes *
-					 ((size_t)enc.columns[c].count + MT_MP_MAX);
-	err = mt_buf_reserve(buf, bound);
-	if (err)
-		return err;
-
-	p = lay_out(&enc, buf->data + buf->len, events, n, ends, &n_ends);
-	fill(&enc, events, n);
-	for (c = 0; c < n_ends; c++)
-		cuts[c] = (size_t)(ends[c] - buf->data);
 	buf->len = (size_t)(p - buf->data);
-	*ret_n_cuts = n_ends;
+	encoder->n = 0;
+	encoder->base_time = 0;
+	*ret_n_cuts = n_cuts;
 	return 0;
 }
 
 int mt_encode_events(struct mt_buf *buf, const struct mt_event *events, uint32_t n)
 {
+	struct mt_event_encoder *encoder;
 	size_t cuts[MT_EVENT_CUTS_MAX];
 	uint32_t n_cuts;
+	int err;
 
-	return mt_encode_events_cut(buf, events, n, cuts, &n_cuts);
+	if (n > MT_BLOCK_EVENTS_MAX)
+		return -MT_E_LIMIT;
+	err = mt_event_encoder_new(n, &encoder);
+	if (err)
+		return err;
+	err = mt_event_encoder_add(encoder, events, n);
+	if (!err)
+		err = mt_event_encoder_finish(encoder, buf, cuts, &n_cuts);
+	mt_event_encoder_free(encoder);
+	return err;
 }

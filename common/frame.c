@@ -31,7 +31,12 @@ static uint64_t load_le(const uint8_t *p, unsigned int bytes)
 	return v;
 }
 
-int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer)
+static bool set(struct mt_packer *packer, ZSTD_cParameter parameter, int value)
+{
+	return ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, parameter, value));
+}
+
+int mt_packer_new(int level, int hash_log, size_t max, struct mt_packer **ret_packer)
 {
 	struct mt_packer *packer = calloc(1, sizeof(*packer));
 	uint8_t *warm_up = NULL;
@@ -49,9 +54,8 @@ int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer)
 	warm_up = calloc(1, max);
 	if (!packer->out || !packer->ctx || !warm_up)
 		goto out;
-	if (ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, ZSTD_c_compressionLevel, level)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, ZSTD_c_checksumFlag, 1)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, ZSTD_c_contentSizeFlag, 1)))
+	if (set(packer, ZSTD_c_compressionLevel, level) || set(packer, ZSTD_c_checksumFlag, 1) ||
+	    set(packer, ZSTD_c_contentSizeFlag, 1) || set(packer, ZSTD_c_hashLog, hash_log))
 		goto out;
 
 	/* zstd sizes its tables at the first frame; the largest one fits all others. */

@@ -27,10 +27,11 @@ struct mt_frame_span {
 };
 
 /*
- * Compressor at this zstd level for contents of at most max bytes. All its memory is
- * allocated here.
+ * Compressor at this zstd level for contents of at most max bytes. hash_log is the size of
+ * zstd's table of earlier positions, 0 for the level's own: bytes that are mostly noise are
+ * better searched with a small one. All its memory is allocated here.
  */
-int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer);
+int mt_packer_new(int level, int hash_log, size_t max, struct mt_packer **ret_packer);
 void mt_packer_free(struct mt_packer *packer);
 /*
  * The frame of content: borrowed until the next call. At the cuts, rising offsets in content,

@@ -4,23 +4,23 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/frame.h"
-#include "common/seek_table.h"
+#include "record/frame_file.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 /*
  * A frame's content. Events: a block of this many rows (about 400 KB) is a frame, small
- * enough to stay in a core's cache through encoding and compression. Stacks: zstd finds
- * repetition within a frame only, so it is long.
+ * enough to stay in a core's cache through encoding and compression, and decoded (2 MB)
+ * through what readers do with it. Stacks: zstd finds repetition within a frame only, so
+ * it is long.
  */
 #define EVENTS_ROWS (1u << 15)
-#define EVENTS_MAX ((size_t)EVENTS_ROWS * MT_EVENT_COLS * MT_PLANES_MAX + 4096)
 #define STACKS_MAX ((size_t)2 << 20)
 #define SMALL_MAX ((size_t)256 << 10)
 #define EVENTS_LEVEL 1
+#define EVENTS_HASH_LOG 11
 #define STACKS_LEVEL 3
-#define INDEX_STEP 65536u
 
 /* Blocks that wait for their frame. */
 struct stream {
@@ -31,26 +31,19 @@ struct stream {
 };
 
 struct mt_writer {
-	int fd;
+	struct mt_frame_file file;
 	int err;		/* sticks */
-	bool seekable;
-	uint64_t start;		/* of the artifact in the file */
-	uint64_t bytes;		/* written, whole frames */
 	struct stream small;	/* lifecycle; mappings, loss, checkpoint */
 	struct stream stacks;
 	struct stream events;
-	struct mt_event *rows;	/* events that wait for their block */
-	uint32_t n_rows;
-	struct mt_frame_entry *index;
-	uint32_t n_index;
-	uint32_t cap_index;
+	struct mt_event_encoder *encoder;	/* events that wait for their block */
 	uint64_t event_count;
 	uint64_t stack_count;
 	uint64_t max_stamp;
 	uint64_t max_lag;
 };
 
-static int stream_init(struct stream *stream, size_t max, int level)
+static int stream_init(struct stream *stream, size_t max, int level, int hash_log)
 {
 	int err;
 
@@ -58,7 +51,7 @@ static int stream_init(struct stream *stream, size_t max, int level)
 	err = mt_buf_reserve(&stream->content, max);
 	if (err)
 		return err;
-	return mt_packer_new(level, max, &stream->packer);
+	return mt_packer_new(level, hash_log, max, &stream->packer);
 }
 
 static void stream_release(struct stream *stream)
@@ -67,99 +60,31 @@ static void stream_release(struct stream *stream)
 	mt_packer_free(stream->packer);
 }
 
-static int write_fully(int fd, const uint8_t *bytes, size_t len)
-{
-	ssize_t n;
-
-	while (len) {
-		n = write(fd, bytes, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			return -EIO;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-/* All of it or nothing of it, where the file can be truncated. */
-static int write_frame(struct mt_writer *writer, const uint8_t *frame, size_t size)
-{
-	int err = write_fully(writer->fd, frame, size);
-
-	if (!err) {
-		writer->bytes += size;
-		return 0;
-	}
-	/* If this fails too, readers find a cut frame and say so. */
-	if (writer->seekable && ftruncate(writer->fd, (off_t)(writer->start + writer->bytes)))
-		return err;
-	return err;
-}
-
-static int index_add(struct mt_writer *writer, size_t size, size_t content, uint32_t kinds)
-{
-	struct mt_frame_entry *index;
-
-	if (writer->n_index == MT_FRAMES_MAX)
-		return -MT_E_LIMIT;
-	if (writer->n_index == writer->cap_index) {
-		index = reallocarray(writer->index, writer->cap_index + INDEX_STEP, sizeof(*index));
-		if (!index)
-			return -ENOMEM;
-		writer->index = index;
-		writer->cap_index += INDEX_STEP;
-	}
-	writer->index[writer->n_index++] = (struct mt_frame_entry){
-		.size = (uint32_t)size, .content = (uint32_t)content, .kinds = kinds,
-	};
-	return 0;
-}
-
-static int pack_and_write(struct mt_writer *writer, struct mt_packer *packer,
-			  const struct mt_buf *content, const size_t *cuts, uint32_t n_cuts,
-			  uint32_t kinds)
-{
-	const uint8_t *frame;
-	size_t size;
-	int err;
-
-	err = mt_packer_pack(packer, content->data, content->len, cuts, n_cuts, &frame, &size);
-	if (err)
-		return err;
-	err = index_add(writer, size, content->len, kinds);
-	if (err)
-		return err;
-	return write_frame(writer, frame, size);
-}
-
 static int stream_flush(struct mt_writer *writer, struct stream *stream)
 {
 	int err;
 
 	if (!stream->content.len)
 		return 0;
-	err = pack_and_write(writer, stream->packer, &stream->content, NULL, 0, stream->kinds);
+	err = mt_frame_file_pack(&writer->file, stream->packer, &stream->content, NULL, 0,
+				 stream->kinds);
 	mt_buf_reset(&stream->content);
 	stream->kinds = 0;
 	return err;
 }
 
-static int write_events(struct mt_writer *writer, const struct mt_event *events, uint32_t n)
+static int write_events(struct mt_writer *writer)
 {
 	struct stream *stream = &writer->events;
 	size_t cuts[MT_EVENT_CUTS_MAX];
 	uint32_t n_cuts;
 	int err;
 
-	err = mt_encode_events_cut(&stream->content, events, n, cuts, &n_cuts);
+	err = mt_event_encoder_finish(writer->encoder, &stream->content, cuts, &n_cuts);
 	if (err)
 		return err;
-	err = pack_and_write(writer, stream->packer, &stream->content, cuts, n_cuts,
-			     MT_KIND_BIT(MT_BLOCK_EVENTS));
+	err = mt_frame_file_pack(&writer->file, stream->packer, &stream->content, cuts, n_cuts,
+				 MT_KIND_BIT(MT_BLOCK_EVENTS));
 	mt_buf_reset(&stream->content);
 	return err;
 }
@@ -177,11 +102,9 @@ static int flush_events(struct mt_writer *writer)
 	int err;
 
 	err = flush_definitions(writer);
-	if (err || !writer->n_rows)
+	if (err || !mt_event_encoder_rows(writer->encoder))
 		return err;
-	err = write_events(writer, writer->rows, writer->n_rows);
-	writer->n_rows = 0;
-	return err;
+	return write_events(writer);
 }
 
 /*
@@ -262,7 +185,7 @@ static int put_suffix(struct mt_writer *writer, enum mt_block_kind kind, const v
 		return writer->err;
 	/* One small frame holds them all, unless something must stand before it. */
 	err = 0;
-	if (writer->n_rows || writer->stacks.content.len ||
+	if (mt_event_encoder_rows(writer->encoder) || writer->stacks.content.len ||
 	    writer->small.kinds & MT_KIND_BIT(MT_BLOCK_LIFECYCLE))
 		err = flush_events(writer);
 	if (!err)
@@ -306,20 +229,15 @@ int mt_writer_events(struct mt_writer *writer, const struct mt_event *events, ui
 	int err = writer->err;
 
 	while (n && !err) {
-		take = EVENTS_ROWS - writer->n_rows;
+		take = EVENTS_ROWS - mt_event_encoder_rows(writer->encoder);
 		take = take < n ? take : n;
+		/* Both loops while the rows are in the nearest cache. */
+		take = take < MT_EVENT_CHUNK ? take : MT_EVENT_CHUNK;
 		note_stamps(writer, events, take);
 		writer->event_count += take;
-		if (take == EVENTS_ROWS) {	/* nothing waits: no need to copy */
-			err = flush_definitions(writer);
-			if (!err)
-				err = write_events(writer, events, take);
-		} else {
-			memcpy(writer->rows + writer->n_rows, events, take * sizeof(*events));
-			writer->n_rows += take;
-			if (writer->n_rows == EVENTS_ROWS)
-				err = flush_events(writer);
-		}
+		err = mt_event_encoder_add(writer->encoder, events, take);
+		if (!err && mt_event_encoder_rows(writer->encoder) == EVENTS_ROWS)
+			err = flush_events(writer);
 		events += take;
 		n -= take;
 	}
@@ -346,7 +264,7 @@ static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trai
 	struct mt_trailer filled = *trailer;
 	struct mt_packer *packer = NULL;
 	struct mt_buf buf;
-	uint32_t i, n = writer->n_index, *kinds = NULL;
+	uint32_t i, n = writer->file.n_index, *kinds = NULL;
 	int err;
 
 	mt_buf_init(&buf);
@@ -359,15 +277,16 @@ static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trai
 		if (!kinds)
 			return -ENOMEM;
 		for (i = 0; i < n; i++)
-			kinds[i] = writer->index[i].kinds;
+			kinds[i] = writer->file.index[i].kinds;
 		filled.n_frames = n;
 		filled.frame_kinds = kinds;
 	}
 	err = mt_encode_trailer(&buf, &filled);
 	if (!err)
-		err = mt_packer_new(STACKS_LEVEL, buf.len, &packer);
+		err = mt_packer_new(STACKS_LEVEL, 0, buf.len, &packer);
 	if (!err)
-		err = pack_and_write(writer, packer, &buf, NULL, 0, MT_KIND_BIT(MT_BLOCK_TRAILER));
+		err = mt_frame_file_pack(&writer->file, packer, &buf, NULL, 0,
+					 MT_KIND_BIT(MT_BLOCK_TRAILER));
 	mt_packer_free(packer);
 	mt_buf_release(&buf);
 	free(kinds);
@@ -386,9 +305,9 @@ int mt_writer_finish(struct mt_writer *writer, const struct mt_trailer *trailer)
 	if (!err)
 		err = write_trailer(writer, trailer);
 	if (!err)
-		err = mt_seek_table_encode(&table, writer->index, writer->n_index);
+		err = mt_seek_table_encode(&table, writer->file.index, writer->file.n_index);
 	if (!err)
-		err = write_frame(writer, table.data, table.len);
+		err = mt_frame_file_write(&writer->file, table.data, table.len);
 	mt_buf_release(&table);
 	return stick(writer, err);
 }
@@ -404,9 +323,10 @@ static int write_header(struct mt_writer *writer, const struct mt_header *header
 	if (!err && buf.len > MT_FRAME_CONTENT_MAX)
 		err = -MT_E_LIMIT;
 	if (!err)
-		err = mt_packer_new(STACKS_LEVEL, buf.len, &packer);
+		err = mt_packer_new(STACKS_LEVEL, 0, buf.len, &packer);
 	if (!err)
-		err = pack_and_write(writer, packer, &buf, NULL, 0, MT_KIND_BIT(MT_BLOCK_HEADER));
+		err = mt_frame_file_pack(&writer->file, packer, &buf, NULL, 0,
+					 MT_KIND_BIT(MT_BLOCK_HEADER));
 	mt_packer_free(packer);
 	mt_buf_release(&buf);
 	return err;
@@ -415,59 +335,50 @@ static int write_header(struct mt_writer *writer, const struct mt_header *header
 int mt_writer_open(int fd, const struct mt_header *header, struct mt_writer **ret_writer)
 {
 	struct mt_writer *writer;
-	off_t start;
-	int err = -ENOMEM;
+	int err;
 
 	writer = calloc(1, sizeof(*writer));
 	if (!writer)
 		return -ENOMEM;
-	writer->fd = -1;
-	writer->rows = calloc(EVENTS_ROWS, sizeof(*writer->rows));
-	writer->index = calloc(INDEX_STEP, sizeof(*writer->index));
-	if (!writer->rows || !writer->index)
-		goto out;
-	writer->cap_index = INDEX_STEP;
-	err = stream_init(&writer->small, SMALL_MAX, STACKS_LEVEL);
+	writer->file.fd = -1;
+	err = mt_event_encoder_new(EVENTS_ROWS, &writer->encoder);
 	if (!err)
-		err = stream_init(&writer->stacks, STACKS_MAX, STACKS_LEVEL);
+		err = stream_init(&writer->small, SMALL_MAX, STACKS_LEVEL, 0);
 	if (!err)
-		err = stream_init(&writer->events, EVENTS_MAX, EVENTS_LEVEL);
-	if (err)
-		goto out;
-
-	start = lseek(fd, 0, SEEK_CUR);
-	writer->seekable = start >= 0;
-	writer->start = start >= 0 ? (uint64_t)start : 0;
-	writer->fd = fd;
-	err = write_header(writer, header);
+		err = stream_init(&writer->stacks, STACKS_MAX, STACKS_LEVEL, 0);
+	if (!err)
+		err = stream_init(&writer->events, mt_event_encoder_bound(EVENTS_ROWS),
+				  EVENTS_LEVEL, EVENTS_HASH_LOG);
+	if (!err)
+		err = mt_frame_file_init(&writer->file, fd);
+	if (!err)
+		err = write_header(writer, header);
 	if (err) {
-		writer->fd = -1;	/* still the caller's */
-		goto out;
+		writer->file.fd = -1;	/* still the caller's */
+		mt_writer_free(writer);
+		return err;
 	}
 	*ret_writer = writer;
 	return 0;
-out:
-	mt_writer_free(writer);
-	return err;
 }
 
 void mt_writer_free(struct mt_writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->fd >= 0)
-		close(writer->fd);
+	if (writer->file.fd >= 0)
+		close(writer->file.fd);
+	mt_frame_file_release(&writer->file);
 	stream_release(&writer->small);
 	stream_release(&writer->stacks);
 	stream_release(&writer->events);
-	free(writer->rows);
-	free(writer->index);
+	mt_event_encoder_free(writer->encoder);
 	free(writer);
 }
 
 uint64_t mt_writer_bytes(const struct mt_writer *writer)
 {
-	return writer->bytes;
+	return writer->file.bytes;
 }
 
 uint64_t mt_writer_event_count(const struct mt_writer *writer)
