@@ -142,6 +142,23 @@ static bool is_code(struct mt_unwinder *unwinder, const struct mt_stack *stack, 
 	return place.mapped;
 }
 
+/*
+ * Is there a frame record? Its caller may use the frame pointer for something else, so that
+ * the chain ends here; then it must be code that can be unwound without.
+ */
+static bool has_record(struct mt_unwinder *unwinder, const struct mt_unwind_state *state,
+		       enum mt_unwind_end *ret_end)
+{
+	struct place place;
+	uint64_t pc;
+	bool linked;
+
+	if (!mt_unwind_peek_fp(state, &pc, &linked, ret_end))
+		return false;
+	look_up(unwinder, state->stack, pc - 1, &place);
+	return place.mapped && (linked || place.rules);
+}
+
 static void add_frame(struct mt_unwinder *unwinder, uint64_t pc, bool exact,
 		      enum mt_frame_source source, const struct place *place)
 {
@@ -188,7 +205,7 @@ static bool step_without_cfi(struct mt_unwinder *unwinder, struct mt_unwind_stat
 		*ret_source = MT_FRAME_LEAF;
 		return true;
 	}
-	if (mt_unwind_peek_fp(state, &pc, &end) && is_code(unwinder, stack, pc)) {
+	if (has_record(unwinder, state, &end)) {
 		mt_unwind_step_fp(state);
 		*ret_source = MT_FRAME_FP;
 		return true;

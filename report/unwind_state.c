@@ -293,7 +293,7 @@ bool mt_unwind_step_cfi(struct mt_unwind_state *state, const struct mt_cfi *cfi,
 	return true;
 }
 
-bool mt_unwind_peek_fp(const struct mt_unwind_state *state, uint64_t *ret_pc,
+bool mt_unwind_peek_fp(const struct mt_unwind_state *state, uint64_t *ret_pc, bool *ret_linked,
 		       enum mt_unwind_end *ret_end)
 {
 	uint64_t fp = state->regs[state->arch->fp];
@@ -307,8 +307,7 @@ bool mt_unwind_peek_fp(const struct mt_unwind_state *state, uint64_t *ret_pc,
 	    !mt_unwind_read(state, fp + 8, &pc, ret_end))
 		return false;
 	*ret_end = MT_UNWIND_NO_CFI;
-	if (next && next <= fp)
-		return false;
+	*ret_linked = !next || (next > fp && next % 8 == 0);
 	*ret_pc = pc & state->code_mask;
 	return *ret_pc != 0;
 }
@@ -378,7 +377,7 @@ bool mt_unwind_keeps_fp(const struct mt_unwind_arch *arch, const struct mt_cfi_r
 	       (int64_t)ra->value == 8 - (int64_t)rules->cfa_value;
 }
 
-/* argc, that many addresses above, and a null pointer. */
+/* argc, that many addresses above, and a null pointer. Linux no longer runs programs with none. */
 static bool arguments_at(const struct mt_unwind_state *state, uint64_t sp)
 {
 	enum mt_unwind_end end;
@@ -386,7 +385,7 @@ static bool arguments_at(const struct mt_unwind_state *state, uint64_t sp)
 	uint64_t arg;
 	uint64_t i;
 
-	if (!mt_unwind_read(state, sp, &argc, &end) || argc > ARGUMENTS_MAX)
+	if (!mt_unwind_read(state, sp, &argc, &end) || !argc || argc > ARGUMENTS_MAX)
 		return false;
 	for (i = 0; i < argc; i++)
 		if (!mt_unwind_read(state, sp + 8 + 8 * i, &arg, &end) || arg <= sp)

@@ -52,10 +52,11 @@ bool mt_unwind_step_cfi(struct mt_unwind_state *state, const struct mt_cfi *cfi,
 
 /*
  * The caller as the frame-pointer chain has it, without moving: true and its pc. And move
- * there. false with MT_UNWIND_TRUNCATED or MT_UNWIND_UNREADABLE: the frame record is above the
- * captured bytes; any other end: there is no frame record.
+ * there. *ret_linked: what the record has for the caller's frame pointer can be one. false with
+ * MT_UNWIND_TRUNCATED or MT_UNWIND_UNREADABLE: the frame record is above the captured
+ * bytes; any other end: there is no frame record.
  */
-bool mt_unwind_peek_fp(const struct mt_unwind_state *state, uint64_t *ret_pc,
+bool mt_unwind_peek_fp(const struct mt_unwind_state *state, uint64_t *ret_pc, bool *ret_linked,
 		       enum mt_unwind_end *ret_end);
 void mt_unwind_step_fp(struct mt_unwind_state *state);
 
