@@ -59,7 +59,7 @@ struct mt_cfi_stats {
 	size_t rows;
 	size_t rule_sets;
 	size_t entries;		/* FDEs used */
-	size_t damaged;		/* FDEs left out as damaged, over a limit, or outside the code */
+	size_t damaged;		/* records left out as damaged, over a limit, or outside the code */
 	size_t bytes;		/* memory held */
 };
 

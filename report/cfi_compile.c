@@ -12,8 +12,8 @@
 #define X86_64_REGS 17
 #define AARCH64_REGS 32
 
-/* Hostile contents can repeat costly work; this much a byte is ten times what compilers need. */
-#define WORK_PER_BYTE 64
+/* Hostile contents can repeat costly work; this much a byte is several times what files need. */
+#define WORK_PER_BYTE 16
 #define WORK_MIN (1u << 20)
 
 struct cie_slot {

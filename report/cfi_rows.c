@@ -154,7 +154,7 @@ static int add_expr(struct mt_cfi_builder *builder, const uint8_t *ops, size_t l
 	    len > MT_CFI_EXPR_BYTES_MAX - cfi->n_ops)
 		return -MT_E_LIMIT;
 	if (GROW(&cfi->exprs, &builder->exprs_cap, cfi->n_exprs + 1) ||
-	    GROW(&cfi->ops, &builder->ops_cap, cfi->n_ops + len))
+	    GROW(&cfi->ops, &builder->ops_cap, cfi->n_ops + len + 1))
 		return -ENOMEM;
 	if (len)
 		memcpy(cfi->ops + cfi->n_ops, ops, len);
@@ -235,7 +235,7 @@ static bool same_rules(const struct mt_cfi_builder *builder, uint32_t set,
 		       const struct mt_cfi_state *state, uint8_t flags)
 {
 	const struct mt_cfi_rules *have = &builder->cfi->sets[set];
-	const struct mt_cfi_rule *rule = builder->cfi->rules + builder->first_rule[set];
+	const struct mt_cfi_rule *rule;
 	const struct mt_cfi_rule *want;
 	uint64_t left;
 
@@ -243,6 +243,9 @@ static bool same_rules(const struct mt_cfi_builder *builder, uint32_t set,
 	    have->ra != state->ra || have->flags != flags ||
 	    have->n_rules != __builtin_popcountll(state->rules_set))
 		return false;
+	if (!have->n_rules)
+		return true;
+	rule = builder->cfi->rules + builder->first_rule[set];
 	for (left = state->rules_set; left; left &= left - 1, rule++) {
 		want = &state->rules[__builtin_ctzll(left)];
 		if (rule->reg != want->reg || rule->kind != want->kind ||
