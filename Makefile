@@ -40,7 +40,8 @@ pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
 
 ALL_CFLAGS = -std=gnu11 -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wformat=2 -pthread \
 	$(if $(WERROR),-Werror) $(CFLAGS) \
-	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+	$(if $(LIBFUZZER),-fsanitize=fuzzer-no-link)
 BPF_CFLAGS = -g -O2 -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Werror -target bpf \
 	-D__TARGET_ARCH_$(BPF_ARCH) -I. $(if $(MULTIARCH),-idirafter /usr/include/$(MULTIARCH))
 INC_common := -I.
@@ -79,8 +80,15 @@ $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 		-lunwind-$(MACHINE) -o $@
 
 # Other people's unwinders, and what feeds them.
-ORACLE := $(filter-out %/compare_unwind.o,$(call objs,tests/oracle)) $(O)/tests/oracle/thrower.o
+ORACLE := $(filter-out %/compare_unwind.o,$(call objs,tests/oracle))
 $(O)/unit/t_cfi_oracle $(O)/unit/t_unwind_oracle: $(ORACLE)
+$(O)/unit/t_unwind_oracle: $(O)/tests/oracle/thrower.o
+# Compares every stack of a recording: compare_unwind FILE.
+$(O)/oracle/compare_unwind: $(O)/tests/oracle/compare_unwind.o $(ORACLE) $(REPORT_LIB) $(COMMON)
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,libunwind-generic $(PKGS_report)) \
+		$(LIBS_report) -lunwind-$(MACHINE) -o $@
+oracle: $(O)/oracle/compare_unwind
 # libgcc_s first: libunwind brings an _Unwind_RaiseException() of its own.
 $(O)/unit/t_unwind_oracle: LDFLAGS += -lstdc++ -lgcc_s
 
