@@ -192,6 +192,7 @@ bool mt_symbolizer_find_code(void *arg, const struct mt_stack *stack, uint64_t a
 {
 	struct mt_symbolizer *s = arg;
 	uint32_t index = mt_session_find(s->session, stack->process, stack->time, addr);
+	const struct mt_placement *placement;
 	uint64_t bias;
 
 	if (index == MT_NONE)
@@ -199,9 +200,15 @@ bool mt_symbolizer_find_code(void *arg, const struct mt_stack *stack, uint64_t a
 	ret_code->placement = index;
 	ret_code->cfi = NULL;
 	ret_code->bias = 0;
+	/* A child's view of its parent's placements may end earlier than they do. */
+	placement = mt_session_placement(s->session, index);
+	if (placement->process == stack->process) {
+		ret_code->from = placement->from;
+		ret_code->until = placement->until;
+	}
 	if (mt_symbolizer_bias(s, index, &bias)) {
 		ret_code->bias = bias;
-		ret_code->cfi = find_cfi(s, mt_session_placement(s->session, index)->file);
+		ret_code->cfi = find_cfi(s, placement->file);
 	}
 	return true;
 }
