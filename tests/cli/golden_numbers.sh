@@ -1,6 +1,7 @@
 # What the comments of tests/golden/make_artifacts.c work out by hand.
 number()
 {
+	# shellcheck disable=SC2086 # a list of keys
 	mt-report stat --json "$TESTDATA/golden/$1" 2>/dev/null | /usr/bin/python3 -c '
 import json, sys
 s = json.load(sys.stdin)
@@ -8,7 +9,7 @@ for key in sys.argv[1:]:
     value = s
     for part in key.split("."):
         value = value[part]
-    print(key, value)' "$2"
+    print(key, value)' $2
 }
 
 number tree.mt 'processes threads events allocations allocated_bytes frees temporary peak_bytes
