@@ -19,6 +19,12 @@ void mt_analysis_release(struct mt_analysis *analysis)
 	memset(analysis, 0, sizeof(*analysis));
 }
 
+static int name_frame(void *arg, const struct mt_frame *frame,
+		      const struct mt_location **ret_locations, size_t *ret_n)
+{
+	return mt_symbolize(arg, frame, ret_locations, ret_n);
+}
+
 static int load_paths(struct mt_analysis *a)
 {
 	int err;
@@ -55,7 +61,8 @@ int mt_analysis_load(const char *path, unsigned int needs, mt_progress_fn progre
 	STAGE(MT_NEED_PATHS | MT_NEED_NAMES | MT_NEED_MODULES, "checking modules",
 	      mt_symbolizer_new(a.session, &options, &a.symbolizer));
 	STAGE(MT_NEED_PATHS, "unwinding stacks", load_paths(&a));
-	STAGE(MT_NEED_NAMES, "naming functions", mt_names_load(a.symbolizer, a.paths, &a.names));
+	STAGE(MT_NEED_NAMES, "naming functions",
+	      mt_names_load(name_frame, a.symbolizer, a.paths, &a.names));
 	STAGE(MT_NEED_MODULES, "checking modules",
 	      mt_modules_load(a.session, a.symbolizer, a.paths, a.names, &a.modules));
 #undef STAGE

@@ -9,7 +9,7 @@ struct mt_names {
 	} *calls;
 };
 
-int mt_names_load(struct mt_symbolizer *symbolizer, const struct mt_paths *paths,
+int mt_names_load(mt_name_fn name, void *arg, const struct mt_paths *paths,
 		  struct mt_names **ret_names)
 {
 	uint32_t n = mt_paths_calls(paths), i;
@@ -22,8 +22,8 @@ int mt_names_load(struct mt_symbolizer *symbolizer, const struct mt_paths *paths
 	if (!names->calls)
 		goto out;
 	for (i = 0; i < n; i++) {
-		err = mt_symbolize(symbolizer, &mt_paths_call(paths, i)->frame,
-				   &names->calls[i].locations, &names->calls[i].n);
+		err = name(arg, &mt_paths_call(paths, i)->frame, &names->calls[i].locations,
+			   &names->calls[i].n);
 		if (err)
 			goto out;
 	}

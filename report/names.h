@@ -10,8 +10,12 @@
 
 struct mt_names;
 
-/* All calls of paths; both arguments are borrowed. 0, -ENOMEM, -errno. */
-int mt_names_load(struct mt_symbolizer *symbolizer, const struct mt_paths *paths,
+/* mt_symbolize(), or what stands for it. */
+typedef int (*mt_name_fn)(void *arg, const struct mt_frame *frame,
+			  const struct mt_location **ret_locations, size_t *ret_n);
+
+/* All calls of paths, named by name; its locations must outlive the names. 0, or an error of name. */
+int mt_names_load(mt_name_fn name, void *arg, const struct mt_paths *paths,
 		  struct mt_names **ret_names);
 void mt_names_free(struct mt_names *names);
 
