@@ -42,7 +42,8 @@ static void fini(void)
 TestSuite(call_paths, .init = init, .fini = fini);
 
 /* Frames at these pcs, innermost first, as the unwinder would give them. */
-static void add(uint32_t id, uint32_t process, const uint64_t *pcs, size_t n, enum mt_unwind_end end)
+static void add(uint32_t id, uint32_t process, const uint64_t *pcs, size_t n,
+		enum mt_unwind_end end)
 {
 	struct mt_stack stack = { .id = id, .process = process, .time = 5 };
 	struct mt_frame frames[8];
@@ -135,8 +136,8 @@ Test(call_paths, completeness_names_what_to_do_and_who_is_to_blame)
 		{ .path = 0, .totals = { .allocations = 992 } },
 		{ .path = 1, .totals = { .allocations = 5 } },
 		{ .path = 2, .totals = { .allocations = 2 } },
-		{ .kind = MT_RANKED_NO_STACK, .path = MT_PATHS_NONE, .totals = { .allocations = 1 } },
-		{ .kind = MT_RANKED_UNDEFINED, .path = MT_PATHS_NONE, .totals = { .allocations = 0 } },
+		{ MT_RANKED_NO_STACK, MT_PATHS_NONE, { .allocations = 1 } },
+		{ MT_RANKED_UNDEFINED, MT_PATHS_NONE, { .allocations = 0 } },
 	};
 	struct mt_completeness completeness;
 	char *text = NULL;

@@ -306,7 +306,8 @@ static int name(void *arg, const struct mt_frame *frame, const struct mt_locatio
 
 	(void)arg;
 	*ret_n = frame->pc == 3 ? 2 : 1;
-	*ret_locations = frame->pc == 1 ? &leaf : frame->pc == 2 ? &new : frame->pc == 3 ? f : &outer;
+	*ret_locations = frame->pc == 1 ? &leaf : frame->pc == 2 ? &new :
+			 frame->pc == 3 ? f : &outer;
 	return 0;
 }
 
@@ -373,8 +374,8 @@ Test(render, packages_are_found_by_path_with_and_without_usr)
 {
 	static const char *const paths[] = { "/usr/lib/x/libc.so.6", "/usr/bin/tool", "/opt/none",
 					     "/lib/libz.so" };
-	static const char *const files[] = { "libc6:amd64.list", "tools.list", "libc6:amd64.md5sums",
-					     "zlib1g:amd64.list" };
+	static const char *const files[] = { "libc6:amd64.list", "tools.list",
+					     "libc6:amd64.md5sums", "zlib1g:amd64.list" };
 	char dir[] = "/tmp/t_render.XXXXXX", path[256], *packages[4];
 	size_t i;
 
