@@ -1,5 +1,5 @@
-# An artifact cut at every byte, and each of its bytes flipped: never a crash, never another
-# result without a warning. (A file that lacks only its seek table is whole.)
+# An artifact cut, and its bytes flipped, in many places (t_broken does it in all): never a
+# crash, never another result without a warning. (Without its seek table a file is whole.)
 /usr/bin/python3 - "$TESTDATA/golden/odd.mt" <<'PY'
 import subprocess, sys
 
@@ -22,7 +22,7 @@ def check(what, content):
         print(what, "another result, but", got.stderr.decode())
 
 whole = run(data).stdout
-for i in range(len(data)):
+for i in range(0, len(data), 11):
     check(f"cut at {i}:", data[:i])
     check(f"flipped {i}:", data[:i] + bytes([data[i] ^ 0xff]) + data[i + 1:])
 print(len(whole) > 0)
