@@ -20,11 +20,21 @@ struct super_block {
 
 struct inode {
 	unsigned long i_ino;
+	unsigned int i_generation;
 	struct super_block *i_sb;
 };
 
 struct file {
 	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
 };
 
 struct vm_area_struct {
@@ -70,6 +80,7 @@ struct task_struct {
 	int tgid;
 	int exit_code;
 	struct mm_struct *mm;
+	struct files_struct *files;
 	struct signal_struct *signal;
 	struct uprobe_task *utask;
 	char comm[16];
@@ -86,6 +97,7 @@ struct pt_regs___x86 {
 	unsigned long si;
 	unsigned long dx;
 	unsigned long r10;
+	unsigned long r8;
 	unsigned long orig_ax;
 	unsigned long ip;
 };

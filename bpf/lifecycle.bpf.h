@@ -6,6 +6,32 @@
 #include "bpf/code.bpf.h"
 #include "bpf/pressure.bpf.h"
 
+/*
+ * Where programs on tracepoints and functions can be preempted (Linux 7 and later; CONFIG_PREEMPT),
+ * the kernel leaves one out, and counts that, if it is to run for a second task while the first
+ * is inside it on the same CPU. So what must not be missed has two programs. For each event
+ * the one that runs first has the turn, and leaves a mark that makes the other do nothing. An event
+ * is missed only if both are left out: at most the lower of their two counts.
+ */
+enum turn {
+	TURN_FORK,
+	TURN_EXEC,
+	TURN_EXIT,
+	TURN_CALL,
+};
+
+static __always_inline bool my_turn(struct mt_task_state *state, enum turn what, __u32 which)
+{
+	__u32 mine = 1U << (2 * what + which), other = 1U << (2 * what + !which);
+
+	if (state->turns & other) {
+		state->turns &= ~other;
+		return false;
+	}
+	state->turns |= mine;
+	return true;
+}
+
 static __always_inline void submit_fork(struct task_struct *parent, struct task_struct *child,
 					__u32 kind)
 {
@@ -27,22 +53,22 @@ static __always_inline void submit_fork(struct task_struct *parent, struct task_
 }
 
 /* Runs in the creator, before the child does. */
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+static __always_inline void forked(struct task_struct *parent, struct task_struct *child,
+				   __u32 which)
 {
 	struct mt_task_state *state = current_state();
 	__u64 flags = 0;
 	__u32 pid;
 
-	if (!state)
-		return 0;
+	if (!state || !my_turn(state, TURN_FORK, which))
+		return;
 	if (!bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)) {
 		count_loss(MT_LOSS_THREAD_STATE);
-		return 0;
+		return;
 	}
 	if (child->tgid == parent->tgid) {
 		submit_fork(parent, child, MT_RING_THREAD);
-		return 0;
+		return;
 	}
 	pid = child->tgid;
 	if (bpf_map_update_elem(&processes, &pid, &flags, BPF_ANY))
@@ -50,6 +76,19 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	code_inherit(parent->tgid, pid);
 	__sync_fetch_and_add(&tracked_processes, 1);
 	submit_fork(parent, child, MT_RING_FORK);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	forked(parent, child, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork_2, struct task_struct *parent, struct task_struct *child)
+{
+	forked(parent, child, 1);
 	return 0;
 }
 
@@ -89,22 +128,34 @@ static __always_inline void submit_exit(__u32 kind, __u32 status)
 	check_pressure(&events, ring_limit);
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+static __always_inline void exited(struct task_struct *task, __u32 which)
 {
 	struct mt_task_state *state = current_state();
 	__u32 pid = task->tgid, status;
 
-	if (!state)
-		return 0;
+	if (!state || !my_turn(state, TURN_EXIT, which))
+		return;
 	submit_exit(MT_RING_THREAD_EXIT, task->exit_code);
-	if (task->signal->live.counter != 0)
-		return 0;
+	/* Of two threads that exit at once both can find themselves the last. */
+	if (task->signal->live.counter != 0 || bpf_map_delete_elem(&processes, &pid))
+		return;
 	status = task->signal->group_exit_code;
 	submit_exit(MT_RING_EXIT, status ? status : task->exit_code);
 	bpf_map_delete_elem(&codes, &pid);
-	bpf_map_delete_elem(&processes, &pid);
 	__sync_fetch_and_add(&tracked_processes, -1);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	exited(task, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit_2, struct task_struct *task)
+{
+	exited(task, 1);
 	return 0;
 }
 

@@ -5,6 +5,6 @@
  */
 #include "bpf/lifecycle.bpf.h"
 #include "bpf/probes.bpf.h"
-#include "bpf/watch.bpf.h"
+#include "bpf/watch_calls.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

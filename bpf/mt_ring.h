@@ -121,21 +121,27 @@ enum mt_request_kind {
 	MT_REQUEST_PRESSURE = 2,	/* a ring is filling up: stop the tree; pid alone is set */
 };
 
+/* An inode; its number alone may be another file's once this one is deleted. */
+struct mt_inode_key {
+	__u64 ino;		/* 0: none, or not known */
+	__u32 dev;		/* as the kernel encodes it: major << 20 | minor */
+	__u32 generation;
+};
+
+/* Value of a known inode. */
+#define MT_INODE_MAPPED 1	/* what is mapped and probed */
+#define MT_INODE_OPENED 2	/* an overlay's, whose mappings are of another inode */
+
 /* Request ring. The process that asks is being stopped. */
 struct mt_ring_request {
 	__u32 pid;
 	__u32 tid;
-	__u32 dev;		/* as the kernel encodes it: major << 20 | minor */
 	__u32 kind;		/* enum mt_request_kind */
-	__u64 ino;
+	__u32 pad;
+	struct mt_inode_key mapped;	/* ino 0: mappings were changing, any may be new */
+	struct mt_inode_key opened;	/* the one that was opened for it, if known */
 	__u64 addr;		/* an address inside the mapping */
 	__u64 time;
-};
-
-struct mt_inode_key {
-	__u64 ino;
-	__u32 dev;
-	__u32 pad;
 };
 
 /* Attach cookie: the function's kind, and which argument (1 to 6, 0 = none) is what. */
@@ -162,7 +168,9 @@ struct mt_task_state {
 	__u64 stack_end;	/* ... and where the stack in it ends */
 	__u64 trampoline;	/* uprobes trampoline of the address space, 0 = not known yet */
 	__u32 stack;
-	__u32 pad;
+	__u32 turns;		/* bpf/lifecycle.bpf.h: my_turn() */
+	struct mt_inode_key opened;	/* bpf/watch.bpf.h: of the mapping being made */
+	__u64 hooked;		/* 1: opened is valid */
 };
 
 struct mt_code_chunk {
@@ -210,7 +218,7 @@ _Static_assert(sizeof(struct mt_ring_alloc) == 40, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_realloc) == 56, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_fork) == 56, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_stack) == 48 + 33 * 8 + 127 * 8, "ring ABI");
-_Static_assert(sizeof(struct mt_ring_request) == 40, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_request) == 64, "ring ABI");
 _Static_assert(sizeof(struct mt_inode_key) == 16, "ring ABI");
 
 #endif

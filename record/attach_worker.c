@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -17,7 +15,6 @@
 #include "record/stopped.h"
 
 #define STOP_DEADLINE_NS 1000000000ull
-#define SEEN_MAX 65536	/* as many as the kernel side's map holds */
 
 struct mt_attach_worker {
 	struct mt_programs *programs;
@@ -27,8 +24,8 @@ struct mt_attach_worker {
 	mt_attach_notify_fn notify;
 	void *arg;
 	struct mt_attach_report report;
-	struct mt_inode_key *seen;
-	uint32_t n_seen;
+	struct mt_inode_key *probed;	/* the others are in the kernel side's map only */
+	uint32_t n_probed;
 };
 
 int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
@@ -47,11 +44,6 @@ int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attac
 	worker->notify = notify;
 	worker->arg = arg;
 	err = mt_ring_open(mt_programs_requests_fd(programs), &worker->requests);
-	if (!err) {
-		worker->seen = calloc(SEEN_MAX, sizeof(*worker->seen));
-		if (!worker->seen)
-			err = -ENOMEM;
-	}
 	if (err) {
 		mt_attach_worker_free(worker);
 		return err;
@@ -65,7 +57,7 @@ void mt_attach_worker_free(struct mt_attach_worker *worker)
 	if (!worker)
 		return;
 	mt_ring_free(worker->requests);
-	free(worker->seen);
+	free(worker->probed);
 	free(worker);
 }
 
@@ -74,46 +66,54 @@ int mt_attach_worker_fd(const struct mt_attach_worker *worker)
 	return mt_programs_requests_fd(worker->programs);
 }
 
-static bool already_seen(const struct mt_attach_worker *worker, uint32_t dev, uint64_t ino)
+/* Probes are on inodes and stay there, whereas the kernel side's map may forget one. */
+static bool is_probed(const struct mt_attach_worker *worker, const struct mt_inode_key *key)
 {
 	uint32_t i;
 
-	for (i = 0; i < worker->n_seen; i++)
-		if (worker->seen[i].ino == ino && worker->seen[i].dev == dev)
+	for (i = 0; i < worker->n_probed; i++)
+		if (memcmp(&worker->probed[i], key, sizeof(*key)) == 0)
 			return true;
 	return false;
 }
 
-static void remember_seen(struct mt_attach_worker *worker, uint32_t dev, uint64_t ino)
+static int remember_probed(struct mt_attach_worker *worker, const struct mt_inode_key *key)
 {
-	if (worker->n_seen < SEEN_MAX)
-		worker->seen[worker->n_seen++] = (struct mt_inode_key){ .ino = ino, .dev = dev };
-	mt_programs_know_inode(worker->programs, dev, ino);
+	struct mt_inode_key *probed;
+
+	probed = reallocarray(worker->probed, worker->n_probed + 1, sizeof(*probed));
+	if (!probed)
+		return -ENOMEM;
+	worker->probed = probed;
+	probed[worker->n_probed++] = *key;
+	return 0;
 }
 
 /*
- * Attach to the file at fd, unless its inode (as stat sees it) has been dealt with under another
- * device number. -errno only if it has allocators that stay unprobed.
+ * Attach to the file at fd. 1: done before; 0; -errno only if it has allocators that stay
+ * unprobed. ret_key is set in all cases but an error to identify the file.
  */
-static int attach_file(struct mt_attach_worker *worker, int fd, size_t *ret_probes)
+static int attach_file(struct mt_attach_worker *worker, int fd, struct mt_inode_key *ret_key,
+		       size_t *ret_probes)
 {
 	struct mt_probe probes[MT_PROBES_MAX];
-	struct stat st;
-	uint32_t dev;
 	size_t n = 0;
-	int err;
+	int err = mt_programs_identify(worker->programs, fd, ret_key);
 
-	if (fstat(fd, &st))
-		return -errno;
-	dev = major(st.st_dev) << 20 | minor(st.st_dev);
-	if (already_seen(worker, dev, st.st_ino))
-		return 0;
-	err = mt_allocators_find(fd, probes, &n);
-	if (err == -MT_E_NOT_ELF)
-		err = n = 0;
-	if (!err && n)
-		err = mt_attacher_attach(worker->attacher, fd, probes, n);
-	remember_seen(worker, dev, st.st_ino);
+	if (err)
+		return err;
+	if (mt_programs_knows_inode(worker->programs, ret_key))
+		return 1;
+	if (!is_probed(worker, ret_key)) {
+		err = mt_allocators_find(fd, probes, &n);
+		if (err == -MT_E_NOT_ELF)
+			err = n = 0;
+		if (!err && n)
+			err = remember_probed(worker, ret_key);
+		if (!err && n)
+			err = mt_attacher_attach(worker->attacher, fd, probes, n);
+	}
+	mt_programs_know_inode(worker->programs, ret_key, MT_INODE_MAPPED);
 	*ret_probes = n;
 	return err;
 }
@@ -138,13 +138,16 @@ static void report_file(struct mt_attach_worker *worker, int pid, const char *pa
 
 int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path)
 {
+	struct mt_inode_key key;
 	size_t probes = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 
 	if (fd < 0)
 		return -errno;
-	err = attach_file(worker, fd, &probes);
+	err = attach_file(worker, fd, &key, &probes);
 	close(fd);
+	if (err > 0)
+		return 0;
 	report_file(worker, 0, path, probes, err);
 	return err;
 }
@@ -154,32 +157,42 @@ struct visit {
 	const struct mt_ring_request *request;
 };
 
+/*
+ * The file a request is about has been looked at. An overlay's inode is made known beside the one
+ * that is mapped, for when the kernel side cannot look at the mapping.
+ */
+static void answer(struct mt_attach_worker *worker, const struct mt_ring_request *request,
+		   const struct mt_inode_key *key)
+{
+	if (!request->opened.ino || memcmp(&request->opened, key, sizeof(*key)) == 0)
+		return;
+	if (memcmp(&request->mapped, key, sizeof(*key)) == 0 ||
+	    memcmp(&request->mapped, &request->opened, sizeof(*key)) == 0)
+		mt_programs_know_inode(worker->programs, &request->opened, MT_INODE_OPENED);
+}
+
 static int visit_map(void *arg, const struct mt_proc_map *map)
 {
 	struct visit *visit = arg;
-	struct mt_attach_worker *worker = visit->worker;
 	const struct mt_ring_request *request = visit->request;
-	uint32_t dev = map->dev_major << 20 | map->dev_minor;
-	uint64_t ino = map->ino;
+	struct mt_inode_key key = {};
+	bool asked = request->addr >= map->start && request->addr < map->end;
 	size_t probes = 0;
 	int fd, err;
 
-	if (!ino)
-		return 0;
-	/* On overlay filesystems /proc and the kernel's mapping name different devices. */
-	if (request->ino && request->addr >= map->start && request->addr < map->end) {
-		dev = request->dev;
-		ino = request->ino;
-	}
-	if (already_seen(worker, dev, ino))
+	/* Every other mapping has a request of its own. */
+	if (!map->ino || (request->mapped.ino && !asked))
 		return 0;
 	fd = mt_proc_map_open(request->pid, map);
-	err = fd < 0 ? fd : attach_file(worker, fd, &probes);
+	err = fd < 0 ? fd : attach_file(visit->worker, fd, &key, &probes);
 	if (fd >= 0)
 		close(fd);
-	if (!already_seen(worker, dev, ino))
-		remember_seen(worker, dev, ino);
-	report_file(worker, request->pid, map->path, probes, err);
+	if (asked && key.ino)
+		answer(visit->worker, request, &key);
+	else if (asked && request->mapped.ino)	/* told below; asking again would not help */
+		mt_programs_know_inode(visit->worker->programs, &request->mapped, MT_INODE_MAPPED);
+	if (err <= 0)
+		report_file(visit->worker, request->pid, map->path, probes, err);
 	return 0;
 }
 

@@ -1,10 +1,12 @@
 #include "record/preflight.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
@@ -70,10 +72,38 @@ int mt_preflight(char ret_line[MT_PREFLIGHT_MAX])
 	return 0;
 }
 
-void mt_preflight_explain(int err, const char *log, char ret_line[MT_PREFLIGHT_MAX])
+/* Names what an old kernel has not got. False: it has everything. */
+static bool too_old(char ret_line[MT_PREFLIGHT_MAX])
+{
+	const char *storage = "", *loop = "", *find_vma = "";
+	struct utsname uts;
+
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 0)
+		storage = "task storage, ";
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) == 0)
+		loop = "bpf_loop(), ";
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_find_vma, NULL) == 0)
+		find_vma = "bpf_find_vma(), ";
+	if ((!*storage && !*loop && !*find_vma) || uname(&uts))
+		return false;
+	snprintf(ret_line, MT_PREFLIGHT_MAX,
+		 "Linux %.64s is too old to record under, it lacks %s%s%sand maybe more; "
+		 "6.1 is the oldest that is supported", uts.release, storage, loop, find_vma);
+	return true;
+}
+
+void mt_preflight_explain(int err, const char *log, bool fentry, char ret_line[MT_PREFLIGHT_MAX])
 {
 	const char *hint;
 
+	if (too_old(ret_line))
+		return;
+	if (fentry) {
+		snprintf(ret_line, MT_PREFLIGHT_MAX,
+			 "--watch fentry does not work here: %s; --watch auto takes what does, "
+			 "and -v shows what the kernel said", strerror(-err));
+		return;
+	}
 	/* The verifier ends its log with what it has cost. */
 	if (strstr(log, "\nprocessed ")) {
 		snprintf(ret_line, MT_PREFLIGHT_MAX,
@@ -89,9 +119,6 @@ void mt_preflight_explain(int err, const char *log, char ret_line[MT_PREFLIGHT_M
 		break;
 	case ENOMEM:
 		hint = "no memory for the rings; try a smaller --ring-size and --stack-ring-size";
-		break;
-	case EINVAL:
-		hint = "the kernel may be too old: Linux 6.1 is needed; -v shows what it said";
 		break;
 	default:
 		hint = "-v shows what the kernel said";

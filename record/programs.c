@@ -3,6 +3,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,9 +12,12 @@
 #include "record/uprobe_multi.h"
 
 #define WALK_STEPS_MAX (1u << 19)	/* four times what the map holds */
+#define IDENTIFY_TRIES 100
 
 struct mt_programs {
 	struct mt_record *skel;
+	enum mt_watch watch;
+	struct mt_watch_links links;
 };
 
 /* libbpf's print callback has no argument; loading happens once, on one thread. */
@@ -68,64 +73,84 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	return err;
 }
 
-static int attach_tracepoints(struct mt_record *skel)
+/* On failure what there is stays for the caller to free. */
+static int load_with(struct mt_programs *programs, const struct mt_programs_options *options)
 {
-	struct bpf_program *programs[] = {
-		skel->progs.on_fork, skel->progs.on_exec, skel->progs.on_exit,
-		skel->progs.on_rename, skel->progs.on_sys_exit, skel->progs.on_signal,
-	};
-	struct bpf_link **links[] = {
-		&skel->links.on_fork, &skel->links.on_exec, &skel->links.on_exit,
-		&skel->links.on_rename, &skel->links.on_sys_exit, &skel->links.on_signal,
-	};
-	size_t i;
+	int err;
 
-	for (i = 0; i < MT_ARRAY_SIZE(programs); i++) {
-		*links[i] = bpf_program__attach(programs[i]);
-		if (!*links[i])
-			return -errno;
+	programs->skel = mt_record__open();
+	if (!programs->skel)
+		return -errno;
+	mt_watch_choose(programs->skel->obj, programs->watch);
+	err = set_options(programs->skel, options);
+	if (!err)
+		err = mt_record__load(programs->skel);
+	if (!err)
+		err = mt_watch_attach(programs->skel->obj, &programs->links);
+	return err;
+}
+
+static int load_first(const struct mt_programs_options *options, enum mt_watch first,
+		      enum mt_watch last, struct mt_programs **ret_programs)
+{
+	struct mt_programs *programs;
+	enum mt_watch watch;
+	int err = -EINVAL;
+
+	for (watch = first; watch <= last; watch++) {
+		log_buffer[0] = '\0';
+		err = mt_watch_try(watch);
+		if (err)
+			continue;
+		programs = calloc(1, sizeof(*programs));
+		if (!programs)
+			return -ENOMEM;
+		programs->watch = watch;
+		err = load_with(programs, options);
+		if (!err) {
+			*ret_programs = programs;
+			break;
+		}
+		mt_programs_free(programs);
 	}
-	return 0;
+	return err;
 }
 
 int mt_programs_load(const struct mt_programs_options *options, char log[MT_PROGRAMS_LOG_MAX],
 		     struct mt_programs **ret_programs)
 {
-	struct mt_programs *programs = calloc(1, sizeof(*programs));
 	libbpf_print_fn_t old_print;
 	int err;
 
-	if (!programs)
-		return -ENOMEM;
 	log[0] = '\0';
 	log_buffer = log;
 	old_print = libbpf_set_print(keep_log);
-
-	programs->skel = mt_record__open();
-	if (!programs->skel) {
-		err = -errno;
-		goto out;
+	switch (options->watch) {
+	case MT_WATCH_FENTRY:
+		err = load_first(options, MT_WATCH_FENTRY, MT_WATCH_FENTRY, ret_programs);
+		break;
+	case MT_WATCH_TRACEPOINT:
+		err = load_first(options, MT_WATCH_TRACEPOINT, MT_WATCH_RAW, ret_programs);
+		break;
+	default:
+		err = load_first(options, MT_WATCH_FENTRY, MT_WATCH_RAW, ret_programs);
+		break;
 	}
-	err = set_options(programs->skel, options);
-	if (!err)
-		err = mt_record__load(programs->skel);
-	if (!err)
-		err = attach_tracepoints(programs->skel);
-out:
 	libbpf_set_print(old_print);
 	log_buffer = NULL;
-	if (err) {
-		mt_programs_free(programs);
-		return err;
-	}
-	*ret_programs = programs;
-	return 0;
+	return err;
+}
+
+enum mt_watch mt_programs_watch(const struct mt_programs *programs)
+{
+	return programs->watch;
 }
 
 void mt_programs_free(struct mt_programs *programs)
 {
 	if (!programs)
 		return;
+	mt_watch_detach(&programs->links);
 	mt_record__destroy(programs->skel);
 	free(programs);
 }
@@ -255,13 +280,41 @@ void mt_programs_end_pressure(struct mt_programs *programs)
 	__atomic_store_n(&programs->skel->bss->pressure_latch, 0, __ATOMIC_RELEASE);
 }
 
-int mt_programs_know_inode(struct mt_programs *programs, uint32_t dev, uint64_t ino)
+int mt_programs_identify(const struct mt_programs *programs, int fd, struct mt_inode_key *ret_key)
 {
-	struct mt_inode_key key = { .ino = ino, .dev = dev };
-	__u8 value = 1;
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
+	__u64 addr = (uintptr_t)at;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
+	int program = bpf_program__fd(programs->skel->progs.identify), tries, err = 0;
 
-	return bpf_map_update_elem(bpf_map__fd(programs->skel->maps.known_inodes), &key, &value,
+	if (at == MAP_FAILED)
+		return -errno;
+	/* While another thread of ours changes mappings, it finds nothing. */
+	for (tries = 0; tries < IDENTIFY_TRIES && !err && !opts.retval; tries++) {
+		if (tries)
+			sched_yield();
+		err = bpf_prog_test_run_opts(program, &opts);
+	}
+	munmap(at, page);
+	if (err || !opts.retval)
+		return err ? err : -EAGAIN;
+	*ret_key = programs->skel->bss->identified;
+	return 0;
+}
+
+int mt_programs_know_inode(struct mt_programs *programs, const struct mt_inode_key *key,
+			   uint8_t value)
+{
+	return bpf_map_update_elem(bpf_map__fd(programs->skel->maps.known_inodes), key, &value,
 				   BPF_ANY);
+}
+
+bool mt_programs_knows_inode(const struct mt_programs *programs, const struct mt_inode_key *key)
+{
+	uint8_t value;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(programs->skel->maps.known_inodes), key, &value);
 }
 
 int mt_programs_events_fd(const struct mt_programs *programs)
@@ -303,15 +356,5 @@ void mt_programs_losses(const struct mt_programs *programs,
 
 uint64_t mt_programs_missed(const struct mt_programs *programs)
 {
-	struct bpf_program *program;
-	uint64_t missed = 0;
-
-	bpf_object__for_each_program(program, programs->skel->obj) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-
-		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
-			missed += info.recursion_misses;
-	}
-	return missed;
+	return mt_watch_missed(programs->skel->obj);
 }

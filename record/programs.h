@@ -10,6 +10,7 @@
 
 #include "bpf/mt_ring.h"
 #include "record/attach.h"
+#include "record/watch.h"
 
 struct mt_programs;
 
@@ -18,6 +19,7 @@ struct mt_programs_options {
 	uint64_t ring_size;		/* powers of two, multiples of the page size */
 	uint64_t stack_ring_size;
 	enum mt_attach_mode attach_mode;
+	enum mt_watch watch;
 	bool pressure;			/* stop the tree rather than lose records */
 	bool adopt;			/* mt_programs_adopt() will be used */
 };
@@ -25,12 +27,15 @@ struct mt_programs_options {
 #define MT_PROGRAMS_LOG_MAX 4096
 
 /*
- * Load everything and attach the tracepoints. On failure -errno, and log holds what libbpf
- * and the kernel said (its end, if it was long).
+ * Load everything and attach what is not attached to files. On failure -errno, and log holds what
+ * libbpf and the kernel said (its end, if it was long).
  */
 int mt_programs_load(const struct mt_programs_options *options, char log[MT_PROGRAMS_LOG_MAX],
 		     struct mt_programs **ret_programs);
 void mt_programs_free(struct mt_programs *programs);
+
+/* What is at work: never AUTO. */
+enum mt_watch mt_programs_watch(const struct mt_programs *programs);
 
 /* Track a process that has one thread, and all it will create. */
 int mt_programs_track(struct mt_programs *programs, int pidfd, int pid);
@@ -63,8 +68,17 @@ void mt_programs_unstop(struct mt_programs *programs, int pid);
 /* End an episode of pressure: writers are no longer stopped. */
 void mt_programs_end_pressure(struct mt_programs *programs);
 
-/* From now on mappings of this inode stop nobody. */
-int mt_programs_know_inode(struct mt_programs *programs, uint32_t dev, uint64_t ino);
+/*
+ * The inode that mappings of the file at fd are of, as the programs see it: stat(2) can say another
+ * device or inode (overlay, btrfs), and no generation. One thread at a time. -errno.
+ */
+int mt_programs_identify(const struct mt_programs *programs, int fd, struct mt_inode_key *ret_key);
+
+/* From now on mappings of this inode stop nobody. value: MT_INODE_*. */
+int mt_programs_know_inode(struct mt_programs *programs, const struct mt_inode_key *key,
+			   uint8_t value);
+/* Was it made known? Those not used for long are forgotten once there are many. */
+bool mt_programs_knows_inode(const struct mt_programs *programs, const struct mt_inode_key *key);
 
 /* Borrowed map fds of the rings. */
 int mt_programs_events_fd(const struct mt_programs *programs);
@@ -78,7 +92,7 @@ int32_t mt_programs_tracked(const struct mt_programs *programs);
 /* A snapshot of the loss counters. */
 void mt_programs_losses(const struct mt_programs *programs,
 			struct mt_loss_counter ret_losses[MT_LOSS_KINDS]);
-/* Runs of tracepoint programs that the kernel left out (recursion). */
+/* Events whose programs the kernel may have left out. */
 uint64_t mt_programs_missed(const struct mt_programs *programs);
 
 #endif

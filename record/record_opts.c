@@ -59,6 +59,7 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		       struct mt_option table[OPTIONS_MAX])
 {
 	static const char *const follow[] = { "tree", "root", NULL };
+	static const char *const watch[] = { "auto", "fentry", "tracepoint", NULL };
 	const struct mt_option rows[] = {
 		{ .kind = MT_OPTION_STRING, .name = "output", .alias = 'o', .value = &opts->output,
 		  .arg = "FILE", .help = "the recording (run.mt; - is stdout)" },
@@ -82,6 +83,8 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		{ .kind = MT_OPTION_STRING, .name = "pressure-timeout",
 		  .value = &texts->pressure_timeout, .arg = "TIME",
 		  .help = "pause when full (0, 5s, inf)" },
+		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
+		  .choices = watch, .help = "new code: auto, fentry, tracepoint" },
 		{ .kind = MT_OPTION_FLAG, .name = "quiet", .alias = 'q', .value = &opts->quiet,
 		  .help = "no summary" },
 		{ .kind = MT_OPTION_REPEAT, .name = "verbose", .alias = 'v',

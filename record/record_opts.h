@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "common/options.h"
+#include "record/watch.h"
 
 /* How long to record. */
 enum mt_follow {
@@ -25,6 +26,7 @@ struct mt_record_opts {
 	uint64_t pid;			/* attach to this process; 0: run the command */
 	uint64_t duration;		/* ns; 0: no limit */
 	int follow;			/* enum mt_follow */
+	int watch;			/* enum mt_watch */
 	bool quiet;
 	unsigned int verbose;
 	bool help;

@@ -38,7 +38,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 		.status_known = rec->status_known,
 		.status = rec->root_status,
 		.elapsed = mt_now() - rec->start_time,
-		.watch = "tracepoint",
+		.watch = mt_watch_name(mt_programs_watch(rec->programs)),
 		.attach = mt_attach_mode_name(rec->attach_mode),
 		.pressure = rec->pressure,
 		.pressure_timeout = rec->pressure_timeout,

@@ -85,6 +85,7 @@ static int load(struct mt_recorder *rec)
 		.stack_ring_size = rec->opts->stack_ring_size,
 		.pressure = rec->opts->pressure_timeout != 0,
 		.adopt = rec->opts->pid != 0,
+		.watch = rec->opts->watch,
 	};
 	struct mt_probe_programs probes;
 	int err;
@@ -92,7 +93,8 @@ static int load(struct mt_recorder *rec)
 	options.attach_mode = rec->attach_mode = mt_attach_detect();
 	err = mt_programs_load(&options, rec->log, &rec->programs);
 	if (err) {
-		mt_preflight_explain(err, rec->log, rec->error);
+		mt_preflight_explain(err, rec->log, rec->opts->watch == MT_WATCH_FENTRY,
+				     rec->error);
 		return MT_EXIT_FAILED;
 	}
 	probes = mt_programs_probes(rec->programs);
@@ -197,7 +199,7 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 		.stack_size = rec->opts->stack_size,
 		.ring_size = rec->opts->ring_size,
 		.stack_ring_size = rec->opts->stack_ring_size,
-		.watch = "tracepoint",
+		.watch = mt_watch_name(mt_programs_watch(rec->programs)),
 		.attach = mt_attach_mode_name(rec->attach_mode),
 		.mapping_source = "perf",
 		.n_args = rec->opts->n_command,

@@ -128,3 +128,22 @@ Test(record_opts, durations)
 	cr_assert_eq(opts.duration, 2000000000);
 	cr_assert_eq(opts.follow, MT_FOLLOW_ROOT);
 }
+
+Test(record_opts, watch)
+{
+	static const struct { const char *text; enum mt_watch watch; } rows[] = {
+		{ "auto", MT_WATCH_AUTO },
+		{ "fentry", MT_WATCH_FENTRY },
+		{ "tracepoint", MT_WATCH_TRACEPOINT },
+	};
+	size_t i;
+
+	cr_assert_eq(PARSE("ls"), 0);
+	cr_assert_eq(opts.watch, MT_WATCH_AUTO);
+	for (i = 0; i < MT_ARRAY_SIZE(rows); i++) {
+		cr_assert_eq(PARSE("--watch", (char *)(uintptr_t)rows[i].text, "ls"), 0);
+		cr_assert_eq(opts.watch, (int)rows[i].watch, "%s", rows[i].text);
+	}
+	cr_assert_eq(PARSE("--watch", "raw", "ls"), -EINVAL);
+	cr_assert_not_null(strstr(error, "auto"), "%s", error);
+}

@@ -1,0 +1,52 @@
+/*
+ * record/watch.h - which of the BPF programs watch the system calls that map code.
+ *
+ * bpf/watch_calls.bpf.h has the three ways. The programs are told apart by their sections and names
+ * alone, so this needs no skeleton.
+ */
+#ifndef MT_WATCH_H
+#define MT_WATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_link;
+struct bpf_object;
+
+/* What --watch says, and what a recording's header names. */
+enum mt_watch {
+	MT_WATCH_AUTO,		/* the first that works */
+	MT_WATCH_FENTRY,
+	MT_WATCH_TRACEPOINT,
+	MT_WATCH_RAW,		/* a tracepoint too, but of every system call; never asked for */
+};
+
+#define MT_WATCH_LINKS_MAX 32
+
+struct mt_watch_links {
+	struct bpf_link *links[MT_WATCH_LINKS_MAX];
+	size_t n;
+};
+
+const char *mt_watch_name(enum mt_watch watch);
+
+/* Is a program of this way allowed here? 0, or -errno: a quick answer, but only a "no" is final. */
+int mt_watch_try(enum mt_watch watch);
+
+/* Leave out, before loading, the programs that another way than watch (not AUTO) needs. */
+void mt_watch_choose(struct bpf_object *object, enum mt_watch watch);
+
+/*
+ * Attach all programs but those that are attached to files. What a failed call has attached stays
+ * in links.
+ */
+int mt_watch_attach(struct bpf_object *object, struct mt_watch_links *links);
+void mt_watch_detach(struct mt_watch_links *links);
+
+/*
+ * How many events the kernel may have left a program out for. Of two programs on the same event
+ * one is enough.
+ */
+uint64_t mt_watch_missed(const struct bpf_object *object);
+
+#endif
