@@ -62,6 +62,19 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 			attach->stops, attach->longest_stop / 1e6);
 }
 
+static void print_loss(const struct mt_pipeline_loss *loss, uint64_t start_time)
+{
+	fprintf(stderr, "mt-record: lost %" PRIu64 " %s (%s)", loss->count, loss->source,
+		loss->cause);
+	if (loss->first)
+		fprintf(stderr, " from %.3f s to %.3f s", (loss->first - start_time) / 1e9,
+			(loss->last - start_time) / 1e9);
+	if (strcmp(loss->cause, "ring_full") == 0)
+		fprintf(stderr, "; try a larger --%sring-size or --pressure-timeout inf",
+			strcmp(loss->source, "stacks") == 0 ? "stack-" : "");
+	fputc('\n', stderr);
+}
+
 /* Says what is missing from the recording. 0: nothing. */
 static int print_failures(const struct mt_record_opts *opts, const struct mt_recording *recording)
 {
@@ -83,12 +96,7 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 		failed = 1;
 	}
 	for (i = 0; i < recording->n_losses; i++) {
-		fprintf(stderr, "mt-record: lost %" PRIu64 " %s (%s)%s\n",
-			recording->losses[i].count, recording->losses[i].source,
-			recording->losses[i].cause,
-			strcmp(recording->losses[i].cause, "ring_full") != 0 ? "" :
-			strcmp(recording->losses[i].source, "stacks") == 0 ?
-			"; try a larger --stack-ring-size" : "; try a larger --ring-size");
+		print_loss(&recording->losses[i], recording->start_time);
 		failed = 1;
 	}
 	if (recording->pressure_timeout) {

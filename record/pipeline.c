@@ -298,6 +298,8 @@ uint32_t mt_pipeline_losses(const struct mt_pipeline *pipeline,
 		ret_losses[i].source = pipeline->losses[i].source;
 		ret_losses[i].cause = pipeline->losses[i].cause;
 		ret_losses[i].count = pipeline->losses[i].count;
+		ret_losses[i].first = pipeline->losses[i].first;
+		ret_losses[i].last = pipeline->losses[i].last;
 	}
 	return i;
 }

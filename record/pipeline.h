@@ -40,6 +40,8 @@ struct mt_pipeline_loss {
 	const char *source;
 	const char *cause;
 	uint64_t count;
+	uint64_t first;		/* CLOCK_MONOTONIC, ns; 0 if unknown */
+	uint64_t last;
 };
 
 /* Starts the thread. The writer is the pipeline's once this has succeeded. */

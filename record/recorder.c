@@ -37,6 +37,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 		.ended_early = rec->duration_over || (rec->interrupts >= 2 && !rec->root_gone),
 		.status_known = rec->status_known,
 		.status = rec->root_status,
+		.start_time = rec->start_time,
 		.elapsed = mt_now() - rec->start_time,
 		.watch = mt_watch_name(mt_programs_watch(rec->programs)),
 		.attach = mt_attach_mode_name(rec->attach_mode),
