@@ -142,7 +142,7 @@ static long copy_page(__u32 i, struct copy *copy)
 	if (piece > 4096)
 		return 1;
 	if (bpf_probe_read_user(copy->capture->bytes + done, piece, (void *)(copy->sp + done))) {
-		/* Below a stack's known end that is a page never touched, or swapped out: zeros now. */
+		/* Below a stack's known end: a page never touched, or swapped out. */
 		if (!copy->end_known)
 			return 1;
 		copy->holes = 1;
