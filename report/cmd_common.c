@@ -23,13 +23,38 @@ void mt_cmd_say(const char *format, ...)
 		free(text);
 }
 
+/* What a recorder that was killed leaves where its file should be. */
+static bool has_partial(const char *file)
+{
+	char *path;
+	bool found;
+
+	if (asprintf(&path, "%s.partial", file) < 0)
+		return false;
+	found = access(path, R_OK) == 0;
+	free(path);
+	return found;
+}
+
 int mt_cmd_fail(const char *file, int err)
 {
 	if (err == -MT_E_NOT_ARTIFACT)
 		mt_cmd_say("%s: not an artifact of mt-record", file);
+	else if (err == -EOPNOTSUPP)
+		mt_cmd_say("%s: recorded on a machine whose stacks cannot be unwound here", file);
+	else if (err == -ENOENT && has_partial(file))
+		mt_cmd_say("%s: %s; but there is %s.partial, of a recording that was not finished",
+			   file, strerror(ENOENT), file);
 	else
 		mt_cmd_say("%s: %s", file, mt_strerror(err));
 	return MT_EXIT_NO_RESULT;
+}
+
+static bool smart_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	return term && strcmp(term, "dumb") != 0;
 }
 
 void mt_cmd_progress(void *unused, const char *doing)
@@ -37,7 +62,7 @@ void mt_cmd_progress(void *unused, const char *doing)
 	static bool shown;
 
 	(void)unused;
-	if (!isatty(STDERR_FILENO))
+	if (!isatty(STDERR_FILENO) || !smart_terminal())
 		return;
 	if (doing || shown)
 		fputs("\r\033[K", stderr);
@@ -60,9 +85,9 @@ bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 
 const struct mt_style *mt_cmd_style(void)
 {
-	const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+	const char *no_colour = getenv("NO_COLOR");
 
-	if (!isatty(STDOUT_FILENO) || (no_colour && *no_colour) || !term || !strcmp(term, "dumb"))
+	if (!isatty(STDOUT_FILENO) || (no_colour && *no_colour) || !smart_terminal())
 		return &mt_style_plain;
 	return &mt_style_colour;
 }
