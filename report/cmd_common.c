@@ -23,28 +23,12 @@ void mt_cmd_say(const char *format, ...)
 		free(text);
 }
 
-/* What a recorder that was killed leaves where its file should be. */
-static bool has_partial(const char *file)
-{
-	char *path;
-	bool found;
-
-	if (asprintf(&path, "%s.partial", file) < 0)
-		return false;
-	found = access(path, R_OK) == 0;
-	free(path);
-	return found;
-}
-
 int mt_cmd_fail(const char *file, int err)
 {
 	if (err == -MT_E_NOT_ARTIFACT)
 		mt_cmd_say("%s: not an artifact of mt-record", file);
 	else if (err == -EOPNOTSUPP)
 		mt_cmd_say("%s: recorded on a machine whose stacks cannot be unwound here", file);
-	else if (err == -ENOENT && has_partial(file))
-		mt_cmd_say("%s: %s; but there is %s.partial, of a recording that was not finished",
-			   file, strerror(ENOENT), file);
 	else
 		mt_cmd_say("%s: %s", file, mt_strerror(err));
 	return MT_EXIT_NO_RESULT;
