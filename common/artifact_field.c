@@ -8,7 +8,7 @@
 #include <errno.h>
 
 /* Fields are read and written by their offset in the row. */
-#define GET(type, row, offset) (*(const type *)((const char *)(row) + (offset)))
+#define GET(type, row, offset) (*(type const *)((const char *)(row) + (offset)))
 #define SET(type, row, offset, value) (*(type *)((char *)(row) + (offset)) = (value))
 
 static bool is_utf8(const char *string, size_t len)

@@ -167,7 +167,7 @@ static int header_error(const struct mt_buf *content, int err)
 	if (mt_mp_read_array(&cur, &n) || n != 3 || mt_mp_read_bytes(&cur, &name, &len) ||
 	    len != 6 || memcmp(name, "header", 6) || mt_mp_read_uint(&cur, &version))
 		return -MT_E_NOT_ARTIFACT;
-	return err ? err : -MT_E_NEWER_FORMAT;
+	return err ? -MT_E_CORRUPT : -MT_E_NEWER_FORMAT;
 }
 
 static int read_header(struct mt_reader *reader)
@@ -188,7 +188,7 @@ static int read_header(struct mt_reader *reader)
 	if (!err)
 		err = mt_reader_load(reader, 0);
 	if (err)
-		return err;
+		return mt_reader_is_damage(err) ? -MT_E_CORRUPT : err;
 	err = mt_block_decode(&reader->header, reader->content.data, reader->content.len,
 			      MT_KIND_BIT(MT_BLOCK_HEADER), &used);
 	if (err || reader->header.kind != MT_BLOCK_HEADER)

@@ -22,6 +22,7 @@
 #define BLOCK 32768u
 #define LIVE_MAX 200000u
 #define STACKS 3000u
+#define CHECKPOINT 1000000u
 
 static uint64_t random_state = 88172645463325252ull;
 
@@ -128,6 +129,19 @@ static int bench_encode(const struct mt_event *events, uint32_t n)
 	return err;
 }
 
+/* As often as a busy second ends. */
+static int put_mappings(struct mt_writer *writer)
+{
+	static const struct mt_mapping row = {
+		.type = MT_MAP_MAP, .start = 0x7f0000000000, .end = 0x7f0000100000, .ino = 1,
+		.path = "/usr/lib/x86_64-linux-gnu/libc.so.6",
+	};
+	static const struct mt_checkpoint checkpoint;
+	int err = mt_writer_mappings(writer, &row, 1);
+
+	return err ? err : mt_writer_checkpoint(writer, &checkpoint);
+}
+
 static int bench_write(int fd, const struct mt_event *events, uint32_t n)
 {
 	static const struct mt_header header = {
@@ -145,8 +159,11 @@ static int bench_write(int fd, const struct mt_event *events, uint32_t n)
 	if (err)
 		return err;
 	start = seconds();
-	for (i = 0; i < n && !err; i += 500)
+	for (i = 0; i < n && !err; i += 500) {
 		err = mt_writer_events(writer, events + i, n - i < 500 ? n - i : 500);
+		if (!err && i % CHECKPOINT == 0)
+			err = put_mappings(writer);
+	}
 	if (!err)
 		err = mt_writer_finish(writer, &trailer);
 	report("encode, compress, write", n, seconds() - start, mt_writer_bytes(writer));
@@ -175,6 +192,26 @@ static int bench_read(const char *path, uint32_t n)
 	mt_reader_free(reader);
 	report("read, decompress, decode", n, seconds() - start, 0);
 	return err ? err : got == n && sum ? 0 : -MT_E_CORRUPT;
+}
+
+/* The mappings alone: nothing else should be decompressed. */
+static int bench_find(const char *path)
+{
+	const struct mt_block *block;
+	struct mt_reader *reader;
+	double start = seconds();
+	uint32_t got = 0;
+	int err;
+
+	err = mt_reader_open(path, &reader);
+	if (err)
+		return err;
+	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_MAPPINGS));
+	while ((err = mt_reader_next(reader, &block)) == 1)
+		got += block->n;
+	mt_reader_free(reader);
+	printf("%-28s %6.2f ms\n", "find the mappings", (seconds() - start) * 1e3);
+	return err ? err : got ? 0 : -MT_E_CORRUPT;
 }
 
 static int bench_decode(const struct mt_event *events, uint32_t n)
@@ -217,6 +254,8 @@ int main(int argc, char **argv)
 			err = bench_decode(events, n);
 		if (!err)
 			err = bench_read(path, n);
+		if (!err)
+			err = bench_find(path);
 	}
 	if (err)
 		fprintf(stderr, "bench_codec: %s\n", mt_strerror(err));
