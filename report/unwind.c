@@ -15,15 +15,11 @@ struct place {
 	bool mapped;
 };
 
+/* Kept for the stacks of one process from place.code.from to place.code.until. */
 struct slot {
 	uint64_t addr;
-	uint64_t from;
-	uint64_t until;
-	uint64_t bias;
-	const struct mt_cfi *cfi;
-	const struct mt_cfi_rules *rules;
 	uint32_t process;
-	uint32_t placement;
+	struct place place;
 };
 
 struct mt_unwinder {
@@ -34,6 +30,7 @@ struct mt_unwinder {
 	size_t n;
 	struct mt_frame frames[MT_UNWIND_FRAMES_MAX];
 	struct slot cache[CACHE_SLOTS];
+	struct place unkept;	/* the last answer that was not to be kept */
 };
 
 static const struct mt_unwind_arch archs[] = {
@@ -98,21 +95,16 @@ static struct slot *slot_of(struct mt_unwinder *unwinder, const struct mt_stack 
 	return &unwinder->cache[(hash >> 32) % CACHE_SLOTS];
 }
 
-static void look_up(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t addr,
-		    struct place *ret_place)
+/* Valid until the next call. */
+static const struct place *look_up(struct mt_unwinder *unwinder, const struct mt_stack *stack,
+				   uint64_t addr)
 {
 	struct slot *slot = slot_of(unwinder, stack, addr);
 	struct place place = { .mapped = true };
 
-	if (slot->addr == addr && slot->process == stack->process && stack->time >= slot->from &&
-	    stack->time < slot->until) {
-		place.code.cfi = slot->cfi;
-		place.code.bias = slot->bias;
-		place.code.placement = slot->placement;
-		place.rules = slot->rules;
-		*ret_place = place;
-		return;
-	}
+	if (slot->addr == addr && slot->process == stack->process &&
+	    stack->time >= slot->place.code.from && stack->time < slot->place.code.until)
+		return &slot->place;
 
 	place.mapped = unwinder->find(unwinder->arg, stack, addr, &place.code);
 	if (!place.mapped) {
@@ -121,25 +113,19 @@ static void look_up(struct mt_unwinder *unwinder, const struct mt_stack *stack, 
 	}
 	if (place.code.cfi)
 		place.rules = mt_cfi_find(place.code.cfi, addr - place.code.bias);
-	*ret_place = place;
-	if (!place.mapped || place.code.from >= place.code.until)
-		return;
+	if (place.code.from >= place.code.until) {
+		unwinder->unkept = place;
+		return &unwinder->unkept;
+	}
 	slot->addr = addr;
-	slot->from = place.code.from;
-	slot->until = place.code.until;
-	slot->bias = place.code.bias;
-	slot->cfi = place.code.cfi;
-	slot->rules = place.rules;
 	slot->process = stack->process;
-	slot->placement = place.code.placement;
+	slot->place = place;
+	return &slot->place;
 }
 
 static bool is_code(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t pc)
 {
-	struct place place;
-
-	look_up(unwinder, stack, pc - 1, &place);
-	return place.mapped;
+	return look_up(unwinder, stack, pc - 1)->mapped;
 }
 
 /*
@@ -149,14 +135,14 @@ static bool is_code(struct mt_unwinder *unwinder, const struct mt_stack *stack, 
 static bool has_record(struct mt_unwinder *unwinder, const struct mt_unwind_state *state,
 		       enum mt_unwind_end *ret_end)
 {
-	struct place place;
+	const struct place *place;
 	uint64_t pc;
 	bool linked;
 
 	if (!mt_unwind_peek_fp(state, &pc, &linked, ret_end))
 		return false;
-	look_up(unwinder, state->stack, pc - 1, &place);
-	return place.mapped && (linked || place.rules);
+	place = look_up(unwinder, state->stack, pc - 1);
+	return place->mapped && (linked || place->rules);
 }
 
 static void add_frame(struct mt_unwinder *unwinder, uint64_t pc, bool exact,
@@ -193,10 +179,11 @@ static bool step_without_cfi(struct mt_unwinder *unwinder, struct mt_unwind_stat
 			     enum mt_unwind_end *ret_end)
 {
 	const struct mt_stack *stack = state->stack;
+	bool mapped = place->mapped;	/* place does not outlive a look-up */
 	enum mt_unwind_end end;
 	uint64_t pc;
 
-	if (place->mapped && is_first_frame(state, place, state->pc - !state->exact)) {
+	if (mapped && is_first_frame(state, place, state->pc - !state->exact)) {
 		*ret_end = MT_UNWIND_COMPLETE;
 		return false;
 	}
@@ -213,7 +200,7 @@ static bool step_without_cfi(struct mt_unwinder *unwinder, struct mt_unwind_stat
 	if (end == MT_UNWIND_TRUNCATED || end == MT_UNWIND_UNREADABLE)
 		*ret_end = end;
 	else
-		*ret_end = place->mapped ? MT_UNWIND_NO_CFI : MT_UNWIND_NO_MODULE;
+		*ret_end = mapped ? MT_UNWIND_NO_CFI : MT_UNWIND_NO_MODULE;
 	return false;
 }
 
@@ -249,19 +236,18 @@ static void follow_chain(struct mt_unwinder *unwinder, const struct mt_stack *st
 {
 	const struct mt_frame *last = &unwinder->frames[unwinder->n - 1];
 	uint32_t at = chain_position(unwinder, stack);
-	struct place place;
+	const struct place *place = look_up(unwinder, stack, last->pc - !last->exact);
 	uint64_t pc;
 
-	look_up(unwinder, stack, last->pc - !last->exact, &place);
 	for (; at < stack->n_fp && unwinder->n < MT_UNWIND_FRAMES_MAX; at++) {
-		if (place.rules && !mt_unwind_keeps_fp(unwinder->arch, place.rules))
+		if (place->rules && !mt_unwind_keeps_fp(unwinder->arch, place->rules))
 			return;
 		pc = stack->fp[at] & unwinder->code_mask;
-		look_up(unwinder, stack, pc - 1, &place);
-		if (!pc || !place.mapped)
+		place = look_up(unwinder, stack, pc - 1);
+		if (!pc || !place->mapped)
 			return;
-		add_frame(unwinder, pc, false, MT_FRAME_FP, &place);
-		if (place.rules && (place.rules->flags & MT_CFI_END)) {
+		add_frame(unwinder, pc, false, MT_FRAME_FP, place);
+		if (place->rules && (place->rules->flags & MT_CFI_END)) {
 			*end = MT_UNWIND_COMPLETE;
 			return;
 		}
@@ -274,7 +260,7 @@ size_t mt_unwind(struct mt_unwinder *unwinder, const struct mt_stack *stack,
 	enum mt_frame_source source = MT_FRAME_REGISTERS;
 	enum mt_unwind_end end = MT_UNWIND_EMPTY;
 	struct mt_unwind_state state;
-	struct place place;
+	const struct place *place;
 	bool more;
 
 	unwinder->n = 0;
@@ -284,14 +270,14 @@ size_t mt_unwind(struct mt_unwinder *unwinder, const struct mt_stack *stack,
 			end = MT_UNWIND_TOO_DEEP;
 			break;
 		}
-		look_up(unwinder, stack, state.pc - !state.exact, &place);
-		add_frame(unwinder, state.pc, state.exact, source, &place);
-		if (place.rules) {
+		place = look_up(unwinder, stack, state.pc - !state.exact);
+		add_frame(unwinder, state.pc, state.exact, source, place);
+		if (place->rules) {
 			source = MT_FRAME_CFI;
-			more = mt_unwind_step_cfi(&state, place.code.cfi, place.rules,
-						  place.code.bias, &end);
+			more = mt_unwind_step_cfi(&state, place->code.cfi, place->rules,
+						  place->code.bias, &end);
 		} else {
-			more = step_without_cfi(unwinder, &state, &place, &source, &end);
+			more = step_without_cfi(unwinder, &state, place, &source, &end);
 		}
 	}
 	if (end == MT_UNWIND_TRUNCATED || end == MT_UNWIND_UNREADABLE)
