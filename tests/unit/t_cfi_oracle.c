@@ -4,6 +4,7 @@
 #include <gelf.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/cfi_source.h"
@@ -52,6 +53,48 @@ Test(cfi_oracle, mapped_files, .timeout = 120)
 	for (i = 0; i < n; i++)
 		compared += compare(mappings[i].path, SAMPLE);
 	cr_assert_gt(compared, 20000);
+	mt_capture_code_free(code);
+}
+
+/* Without section headers, .eh_frame is found by the program header of .eh_frame_hdr. */
+Test(cfi_oracle, file_without_section_headers)
+{
+	const struct mt_oracle_mapping *mappings;
+	struct mt_capture_code *code;
+	struct mt_cfi *whole = NULL;
+	struct mt_cfi *bare = NULL;
+	Elf64_Ehdr *ehdr;
+	struct stat st;
+	uint8_t *bytes;
+	Elf *elf;
+	int fd;
+
+	cr_assert_eq(mt_capture_code_new(&code), 0);
+	cr_assert_gt(mt_capture_code_mappings(code, &mappings), 0);
+	fd = open(mappings[0].path, O_RDONLY | O_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(fstat(fd, &st), 0);
+	bytes = malloc((size_t)st.st_size);
+	cr_assert_not_null(bytes);
+	cr_assert_eq(read(fd, bytes, (size_t)st.st_size), st.st_size);
+	close(fd);
+
+	elf_version(EV_CURRENT);
+	elf = elf_memory((char *)bytes, (size_t)st.st_size);
+	cr_assert_eq(mt_cfi_compile_elf(elf, &whole), 0);
+	elf_end(elf);
+	ehdr = (Elf64_Ehdr *)bytes;
+	ehdr->e_shoff = 0;
+	ehdr->e_shnum = 0;
+	ehdr->e_shstrndx = 0;
+	elf = elf_memory((char *)bytes, (size_t)st.st_size);
+	cr_assert_eq(mt_cfi_compile_elf(elf, &bare), 0);
+	elf_end(elf);
+	cr_expect_gt(mt_cfi_rows(whole), 0);
+	cr_expect_eq(mt_cfi_rows(bare), mt_cfi_rows(whole));
+	mt_cfi_free(whole);
+	mt_cfi_free(bare);
+	free(bytes);
 	mt_capture_code_free(code);
 }
 
