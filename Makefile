@@ -177,7 +177,7 @@ lint: all
 bench: $(BENCH)
 	$(Q)for b in $(BENCH); do $$b || exit 1; done
 check: check-unit check-cli check-fuzz lint
-check-live: all workloads
+check-live: all workloads oracle
 	$(Q)tests/live/run.sh $(O)
 
 install: all
