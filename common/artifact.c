@@ -30,6 +30,11 @@ int mt_encode_loss(struct mt_buf *buf, const struct mt_loss *rows, uint32_t n)
 	return mt_table_encode(buf, mt_table(MT_BLOCK_LOSS), rows, n);
 }
 
+int mt_encode_files(struct mt_buf *buf, const struct mt_file_note *rows, uint32_t n)
+{
+	return mt_table_encode(buf, mt_table(MT_BLOCK_FILES), rows, n);
+}
+
 int mt_encode_checkpoint(struct mt_buf *buf, const struct mt_checkpoint *checkpoint)
 {
 	return mt_table_encode(buf, mt_table(MT_BLOCK_CHECKPOINT), checkpoint, 1);

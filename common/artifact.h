@@ -24,7 +24,7 @@ struct mt_buf;
 #define MT_FORMAT_VERSION 1
 #define MT_FRAME_CONTENT_MAX (16u << 20)	/* a frame's uncompressed bytes */
 #define MT_BLOCK_EVENTS_MAX (1u << 18)		/* rows of one block */
-#define MT_BLOCK_ROWS_MAX (1u << 16)		/* lifecycle, mappings, loss */
+#define MT_BLOCK_ROWS_MAX (1u << 16)		/* lifecycle, mappings, loss, files */
 #define MT_BLOCK_STACKS_MAX (1u << 12)
 #define MT_STRING_MAX (1u << 16)
 #define MT_ARG_MAX (2u << 20)			/* one argument; the kernel allows 32 pages */
@@ -42,6 +42,7 @@ enum mt_block_kind {
 	MT_BLOCK_LOSS,
 	MT_BLOCK_CHECKPOINT,
 	MT_BLOCK_TRAILER,
+	MT_BLOCK_FILES,		/* numbers are part of the format: new ones come last */
 	MT_BLOCK_KINDS
 };
 #define MT_KIND_BIT(kind) (1u << (kind))
@@ -128,6 +129,7 @@ struct mt_block {
 		struct mt_loss *loss;
 		struct mt_checkpoint *checkpoint;
 		struct mt_trailer *trailer;
+		struct mt_file_note *files;
 	};
 	uint32_t skipped;		/* unknown columns and keys met, and dropped rows */
 	struct mt_arena *arena;		/* owns all of the above */
@@ -141,6 +143,7 @@ int mt_encode_mappings(struct mt_buf *buf, const struct mt_mapping *rows, uint32
 int mt_encode_loss(struct mt_buf *buf, const struct mt_loss *rows, uint32_t n);
 int mt_encode_checkpoint(struct mt_buf *buf, const struct mt_checkpoint *checkpoint);
 int mt_encode_trailer(struct mt_buf *buf, const struct mt_trailer *trailer);
+int mt_encode_files(struct mt_buf *buf, const struct mt_file_note *rows, uint32_t n);
 
 void mt_block_init(struct mt_block *block);
 void mt_block_release(struct mt_block *block);

@@ -121,6 +121,19 @@ static const struct mt_field trailer_fields[] = {
 #undef F
 };
 
+static const struct mt_field file_fields[] = {
+#define F(kind, member) FIELD(mt_file_note, kind, member, 0)
+	F(U32, dev_major),
+	F(U32, dev_minor),
+	F(U64, ino),
+	F(U64, generation),
+	F(U64, size),
+	F(U64, mtime),
+	COUNTED(mt_file_note, BYTES, build_id, n_build_id, MT_BUILD_ID_MAX),
+	F(STR, path),
+#undef F
+};
+
 #define FIELDS(array) .fields = array, .n_fields = MT_ARRAY_SIZE(array)
 #define ONE(row) .version = 1, .row_size = sizeof(struct row), .type = MT_TYPE_NONE, .max_rows = 1
 #define ROWS(row, max) .version = 1, .rows = true, .row_size = sizeof(struct row), .max_rows = max
@@ -140,6 +153,8 @@ static const struct mt_table tables[MT_BLOCK_KINDS] = {
 			    .type = MT_TYPE_NONE, FIELDS(loss_fields) },
 	[MT_BLOCK_CHECKPOINT] = { "checkpoint", ONE(mt_checkpoint), FIELDS(checkpoint_fields) },
 	[MT_BLOCK_TRAILER] = { "trailer", ONE(mt_trailer), FIELDS(trailer_fields) },
+	[MT_BLOCK_FILES] = { "files", ROWS(mt_file_note, MT_BLOCK_ROWS_MAX),
+			     .type = MT_TYPE_NONE, FIELDS(file_fields) },
 };
 
 const struct mt_table *mt_table(enum mt_block_kind kind)

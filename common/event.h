@@ -15,6 +15,7 @@
 #define MT_REGS_MAX 33		/* aarch64: x0-x30, sp, pc; x86-64 uses the first 17 */
 #define MT_FP_CHAIN_MAX 127	/* kernel.perf_event_max_stack's default */
 #define MT_STACK_BYTES_MAX 65528
+#define MT_BUILD_ID_MAX 64
 
 enum mt_event_type {
 	MT_EV_MALLOC = 1,
@@ -115,6 +116,19 @@ struct mt_mapping {
 	uint64_t ino;		/* 0: not a file ([vdso], anonymous) */
 	uint64_t generation;	/* inode generation, 0 if unknown */
 	const char *path;	/* as the kernel names it; never NULL */
+};
+
+/* What a mapped file was when the recorder first looked at it: proof of it elsewhere. */
+struct mt_file_note {
+	uint32_t dev_major;	/* as its mappings have them; 0 for [vdso] */
+	uint32_t dev_minor;
+	uint64_t ino;
+	uint64_t generation;
+	uint64_t size;
+	uint64_t mtime;		/* ns since 1970 */
+	const uint8_t *build_id;	/* of the file's NT_GNU_BUILD_ID note */
+	uint32_t n_build_id;	/* <= MT_BUILD_ID_MAX; 0: it has none */
+	const char *path;	/* never NULL */
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include "record/allocators.h"
 #include "record/attach.h"
 #include "record/clock.h"
+#include "record/file_notes.h"
 #include "record/proc_maps.h"
 #include "record/programs.h"
 #include "record/ring.h"
@@ -21,6 +22,7 @@ struct mt_attach_worker {
 	struct mt_attacher *attacher;
 	struct mt_ring *requests;
 	struct mt_stopped *stopped;
+	struct mt_file_notes *notes;
 	mt_attach_notify_fn notify;
 	void *arg;
 	struct mt_attach_report report;
@@ -61,6 +63,11 @@ void mt_attach_worker_free(struct mt_attach_worker *worker)
 	free(worker);
 }
 
+void mt_attach_worker_note(struct mt_attach_worker *worker, struct mt_file_notes *notes)
+{
+	worker->notes = notes;
+}
+
 int mt_attach_worker_fd(const struct mt_attach_worker *worker)
 {
 	return mt_programs_requests_fd(worker->programs);
@@ -91,10 +98,11 @@ static int remember_probed(struct mt_attach_worker *worker, const struct mt_inod
 
 /*
  * Attach to the file at fd. 1: done before; 0; -errno only if it has allocators that stay
- * unprobed. ret_key is set in all cases but an error to identify the file.
+ * unprobed. path is the mapping's; NULL: not mapped yet. ret_key is set in all cases but an
+ * error to identify the file.
  */
-static int attach_file(struct mt_attach_worker *worker, int fd, struct mt_inode_key *ret_key,
-		       size_t *ret_probes)
+static int attach_file(struct mt_attach_worker *worker, int fd, const char *path,
+		       struct mt_inode_key *ret_key, size_t *ret_probes)
 {
 	struct mt_probe probes[MT_PROBES_MAX];
 	size_t n = 0;
@@ -104,6 +112,8 @@ static int attach_file(struct mt_attach_worker *worker, int fd, struct mt_inode_
 		return err;
 	if (mt_programs_knows_inode(worker->programs, ret_key))
 		return 1;
+	if (worker->notes)
+		mt_file_notes_add(worker->notes, fd, path, ret_key);
 	if (!is_probed(worker, ret_key)) {
 		err = mt_allocators_find(fd, probes, &n);
 		if (err == -MT_E_NOT_ELF)
@@ -144,7 +154,7 @@ int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path)
 
 	if (fd < 0)
 		return -errno;
-	err = attach_file(worker, fd, &key, &probes);
+	err = attach_file(worker, fd, NULL, &key, &probes);
 	close(fd);
 	if (err > 0)
 		return 0;
@@ -184,7 +194,7 @@ static int visit_map(void *arg, const struct mt_proc_map *map)
 	if (!map->ino || (request->mapped.ino && !asked))
 		return 0;
 	fd = mt_proc_map_open(request->pid, map);
-	err = fd < 0 ? fd : attach_file(visit->worker, fd, &key, &probes);
+	err = fd < 0 ? fd : attach_file(visit->worker, fd, map->path, &key, &probes);
 	if (fd >= 0)
 		close(fd);
 	if (asked && key.ino)

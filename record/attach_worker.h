@@ -13,6 +13,7 @@
 
 struct mt_attach_worker;
 struct mt_attacher;
+struct mt_file_notes;
 struct mt_programs;
 struct mt_stopped;
 
@@ -35,6 +36,9 @@ int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attac
 			 mt_attach_notify_fn notify, void *arg,
 			 struct mt_attach_worker **ret_worker);
 void mt_attach_worker_free(struct mt_attach_worker *worker);
+
+/* Take a note of every file looked at from now on. Borrowed. */
+void mt_attach_worker_note(struct mt_attach_worker *worker, struct mt_file_notes *notes);
 
 /* Attach to a file before anybody maps it, so that its mapping will stop nobody. -errno. */
 int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path);

@@ -57,6 +57,60 @@ static int parse(struct mt_elf_image *image)
 	return 0;
 }
 
+int mt_elf_image_read(const void *bytes, size_t size, struct mt_elf_image *ret_image)
+{
+	struct mt_elf_image image = { .bytes = bytes, .size = size };
+	int err = parse(&image);
+
+	if (!err)
+		*ret_image = image;
+	return err;
+}
+
+/* In the notes [offset, offset + size) of the file. */
+static size_t find_build_id(const struct mt_elf_image *image, uint64_t offset, uint64_t size,
+			    uint64_t align, uint8_t *id)
+{
+	uint64_t pad = align == 8 ? 7 : 3, at, name, desc;
+	const uint8_t *bytes;
+	Elf64_Nhdr note;
+
+	if (offset > image->size || size > image->size - offset)
+		return 0;
+	bytes = image->bytes + offset;
+	for (at = 0; size - at >= sizeof(note); at += name + desc) {
+		memcpy(&note, bytes + at, sizeof(note));
+		at += sizeof(note);
+		name = (note.n_namesz + pad) & ~pad;
+		desc = (note.n_descsz + pad) & ~pad;
+		if (name > size - at || note.n_descsz > size - at - name)
+			break;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp(bytes + at, "GNU", 4) && note.n_descsz &&
+		    note.n_descsz <= MT_BUILD_ID_MAX) {
+			memcpy(id, bytes + at + name, note.n_descsz);
+			return note.n_descsz;
+		}
+		if (desc > size - at - name)
+			break;
+	}
+	return 0;
+}
+
+size_t mt_elf_image_build_id(const struct mt_elf_image *image, uint8_t ret_id[MT_BUILD_ID_MAX])
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < image->n_phdrs && !n; i++) {
+		const Elf64_Phdr *phdr = &image->phdrs[i];
+
+		if (phdr->p_type == PT_NOTE)
+			n = find_build_id(image, phdr->p_offset, phdr->p_filesz, phdr->p_align,
+					  ret_id);
+	}
+	return n;
+}
+
 int mt_elf_image_open(int fd, struct mt_elf_image *ret_image)
 {
 	struct mt_elf_image image = {};

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/event.h"
+
 struct mt_elf_image {
 	const uint8_t *bytes;
 	size_t size;
@@ -16,6 +18,9 @@ struct mt_elf_image {
 	const Elf64_Shdr *shdrs;
 	size_t n_shdrs;
 };
+
+/* The same for an image in memory, which is borrowed. 0, -MT_E_NOT_ELF. */
+int mt_elf_image_read(const void *bytes, size_t size, struct mt_elf_image *ret_image);
 
 /* Map the file at fd. 0, -MT_E_NOT_ELF, -errno. */
 int mt_elf_image_open(int fd, struct mt_elf_image *ret_image);
@@ -30,5 +35,8 @@ const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table
 
 /* File offset of a virtual address whose byte comes from the file, -1 if there is none. */
 int64_t mt_elf_image_offset(const struct mt_elf_image *image, uint64_t vaddr, uint32_t flags);
+
+/* Its build-id, from the notes it maps: the length, 0 if there is none. */
+size_t mt_elf_image_build_id(const struct mt_elf_image *image, uint8_t ret_id[MT_BUILD_ID_MAX]);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "record/clock.h"
 #include "record/decode.h"
+#include "record/file_notes.h"
 #include "record/losses.h"
 #include "record/mmap_events.h"
 #include "record/programs.h"
@@ -162,6 +163,8 @@ static int write_rows(struct mt_pipeline *pipeline, uint64_t *ret_lost)
 {
 	int err = mt_decoder_flush(pipeline->decoder);
 
+	if (!err && pipeline->sources.notes)
+		err = mt_file_notes_write(pipeline->sources.notes, pipeline->writer);
 	*ret_lost = collect_losses(pipeline);
 	if (!err && pipeline->n_losses)
 		err = mt_writer_loss(pipeline->writer, pipeline->losses, pipeline->n_losses);

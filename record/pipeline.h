@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct mt_decoder;
+struct mt_file_notes;
 struct mt_mmap_events;
 struct mt_pipeline;
 struct mt_programs;
@@ -19,6 +20,7 @@ struct mt_writer;
 struct mt_pipeline_sources {
 	const struct mt_programs *programs;
 	struct mt_mmap_events *mappings;
+	struct mt_file_notes *notes;	/* NULL: none are taken */
 	/* Called once, before the thread starts: gives the decoder what is known already. */
 	int (*introduce)(void *arg, struct mt_decoder *decoder);
 	void *introduce_arg;

@@ -4,6 +4,7 @@
 
 #include "record/adopt.h"
 #include "record/clock.h"
+#include "record/file_notes.h"
 #include "record/guardian.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
@@ -61,6 +62,7 @@ static void release(struct mt_recorder *rec)
 	mt_adoption_free(rec->adoption);
 	mt_pipeline_free(rec->pipeline);
 	mt_mmap_events_free(rec->mappings);
+	mt_file_notes_free(rec->notes);
 	mt_stopped_free(rec->stopped);
 	mt_guardian_free(rec->guardian);
 	mt_programs_free(rec->programs);
@@ -86,7 +88,6 @@ int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notif
 		.opts = opts, .notify = notify, .notify_arg = arg, .output_fd = -1,
 		.kept_fd = -1,		.signal_fd = -1, .root_fd = -1, .error = error, .log = log,
 	};
-	uint64_t over;
 	int status;
 
 	error[0] = log[0] = '\0';
@@ -96,8 +97,6 @@ int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notif
 		mt_recorder_loop(&rec);
 		finish(&rec, ret_recording);
 	}
-	over = mt_now();
 	release(&rec);
-	ret_recording->detach = mt_now() - over;
 	return status;
 }

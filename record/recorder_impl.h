@@ -27,6 +27,7 @@ struct mt_recorder {
 	struct mt_stopped *stopped;
 	struct mt_attach_worker *worker;
 	struct mt_mmap_events *mappings;
+	struct mt_file_notes *notes;
 	struct mt_pipeline *pipeline;
 	struct mt_pressure_report pressure;
 	bool pressure_timeout;

@@ -14,6 +14,7 @@
 #include "record/clock.h"
 #include "record/closure.h"
 #include "record/decode.h"
+#include "record/file_notes.h"
 #include "record/guardian.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
@@ -125,6 +126,12 @@ static int arm(struct mt_recorder *rec)
 	if (!err)
 		err = mt_attach_worker_new(rec->programs, rec->attacher, rec->stopped, rec->notify,
 					   rec->notify_arg, &rec->worker);
+	if (!err)
+		err = mt_file_notes_new(&rec->notes);
+	if (!err) {
+		mt_file_notes_add_vdso(rec->notes);
+		mt_attach_worker_note(rec->worker, rec->notes);
+	}
 	return err ? mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot prepare recording", err) : 0;
 }
 
@@ -232,8 +239,8 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 static int start_writing(struct mt_recorder *rec)
 {
 	struct mt_pipeline_sources sources = {
-		.programs = rec->programs, .mappings = rec->mappings, .introduce = introduce,
-		.introduce_arg = rec,
+		.programs = rec->programs, .mappings = rec->mappings, .notes = rec->notes,
+		.introduce = introduce, .introduce_arg = rec,
 	};
 	struct mt_writer *writer = NULL;
 	int err = open_writer(rec, &writer);

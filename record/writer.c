@@ -198,6 +198,11 @@ int mt_writer_mappings(struct mt_writer *writer, const struct mt_mapping *rows, 
 	return put_suffix(writer, MT_BLOCK_MAPPINGS, rows, n);
 }
 
+int mt_writer_files(struct mt_writer *writer, const struct mt_file_note *rows, uint32_t n)
+{
+	return put_suffix(writer, MT_BLOCK_FILES, rows, n);
+}
+
 int mt_writer_loss(struct mt_writer *writer, const struct mt_loss *rows, uint32_t n)
 {
 	return put_suffix(writer, MT_BLOCK_LOSS, rows, n);

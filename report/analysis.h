@@ -44,11 +44,12 @@ struct mt_analysis {
 typedef void (*mt_progress_fn)(void *arg, const char *doing);
 
 /*
- * Open path and do what needs asks for. On failure *ret_analysis is not written. Errors are the
+ * Open path and do what needs asks for, with files found as options say; their kernel is set
+ * here. On failure *ret_analysis is not written. Errors are the
  * reader's, -EOPNOTSUPP for an architecture that cannot be unwound.
  */
-int mt_analysis_load(const char *path, unsigned int needs, mt_progress_fn progress, void *arg,
-		     struct mt_analysis *ret_analysis);
+int mt_analysis_load(const char *path, unsigned int needs, const struct mt_module_options *options,
+		     mt_progress_fn progress, void *arg, struct mt_analysis *ret_analysis);
 void mt_analysis_release(struct mt_analysis *analysis);
 
 /* Add a line: 0 or -ENOMEM. */

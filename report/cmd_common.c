@@ -59,7 +59,11 @@ void mt_cmd_progress(void *unused, const char *doing)
 bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 		 struct mt_analysis *ret_analysis)
 {
-	int err = mt_analysis_load(opts->file, needs, mt_cmd_progress, NULL, ret_analysis);
+	const struct mt_module_options options = {
+		.sysroot = opts->sysroot, .debug_dir = opts->debug_dir,
+	};
+	int err = mt_analysis_load(opts->file, needs, &options, mt_cmd_progress, NULL,
+				   ret_analysis);
 
 	mt_cmd_progress(NULL, NULL);
 	if (err)

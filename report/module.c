@@ -37,6 +37,7 @@ struct image {
 
 struct mt_module {
 	char *path;
+	char *found_path;	/* below the sysroot */
 	char *debug_dir;
 	enum mt_module_status status;
 	char reason[MT_REASON_MAX];
@@ -205,6 +206,23 @@ static int load_segments(struct mt_module *module)
 	return 0;
 }
 
+/* Is the file at fd, proved by name and inode or not at all yet, the recorded one by content? */
+static void check_build_id(struct mt_module *module, const struct mt_file *file, bool needed)
+{
+	if (module->status != MT_MODULE_VERIFIED || !needed)
+		return;
+	if (!file->n_build_id)
+		snprintf(module->reason, sizeof(module->reason),
+			 "written to since it was recorded");
+	else if (mt_module_file_id_fits(file, module->build_id, module->build_id_len,
+					module->reason))
+		return;
+	module->status = MT_MODULE_CHANGED;
+	module->n_segments = 0;
+	module->build_id_len = 0;
+	image_release(&module->own);
+}
+
 static int load(struct mt_module *module, int fd, uint8_t *memory, size_t size)
 {
 	GElf_Ehdr ehdr;
@@ -230,6 +248,24 @@ static int load(struct mt_module *module, int fd, uint8_t *memory, size_t size)
 	return 0;
 }
 
+/* Where to look for separate debug files: of the module as it is found here. */
+static int set_folders(struct mt_module *module, const struct mt_module_options *options)
+{
+	const char *sysroot = options->sysroot ? options->sysroot : "";
+	int n = (int)strlen(sysroot);
+
+	while (n && sysroot[n - 1] == '/')
+		n--;
+	if (options->debug_dir)
+		module->debug_dir = strdup(options->debug_dir);
+	else if (asprintf(&module->debug_dir, "%.*s%s", n, sysroot, DEBUG_DIR) < 0)
+		module->debug_dir = NULL;
+	if (asprintf(&module->found_path, "%.*s%s", n, sysroot,
+		     module->path ? module->path : "") < 0)
+		module->found_path = NULL;
+	return module->debug_dir && module->found_path ? 0 : -ENOMEM;
+}
+
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
 		   struct mt_module **ret_module)
 {
@@ -237,6 +273,7 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 	uint8_t *memory = NULL;
 	struct mt_module *module;
 	size_t size = 0;
+	bool proof = false;
 	int err, fd = -1;
 
 	if (!options)
@@ -248,8 +285,8 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 	image_init(&module->debug);
 	image_init(&module->alt);
 	module->path = strdup(file->path);
-	module->debug_dir = strdup(options->debug_dir ? options->debug_dir : DEBUG_DIR);
-	if (!module->path || !module->debug_dir) {
+	err = set_folders(module, options);
+	if (!module->path || err) {
 		err = -ENOMEM;
 		goto out_free;
 	}
@@ -257,12 +294,16 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 	if (!strcmp(file->path, "[vdso]"))
 		module->status = mt_module_file_vdso(options->kernel, &memory, &size,
 						     module->reason);
+	else if (options->sysroot)
+		module->status = mt_module_file_open_below(options->sysroot, file, &fd,
+							   module->reason);
 	else
-		module->status = mt_module_file_open(file, &fd, module->reason);
+		module->status = mt_module_file_open(file, &fd, &proof, module->reason);
 	if (module->status == MT_MODULE_VERIFIED) {
 		err = load(module, fd, memory, size);
 		if (err)
 			goto out_free;
+		check_build_id(module, file, proof || options->sysroot || file->n_build_id);
 	}
 	*ret_module = module;
 	return 0;
@@ -284,6 +325,7 @@ void mt_module_free(struct mt_module *module)
 	free(module->segments);
 	free(module->debug_path);
 	free(module->debug_dir);
+	free(module->found_path);
 	free(module->path);
 	free(module);
 }
@@ -459,8 +501,8 @@ static void find_debug(struct mt_module *module)
 	if (!name || !*name || strchr(name, '/'))
 		return;
 	for (i = 0;; i++) {
-		err = mt_module_file_link_path(module->debug_dir, module->path, name, i, path,
-					       sizeof(path));
+		err = mt_module_file_link_path(module->debug_dir, i < 2 ? module->found_path :
+					       module->path, name, i, path, sizeof(path));
 		if (err == -ENOENT || (!err && try_debug(module, path, true, crc)))
 			return;
 	}
@@ -642,7 +684,7 @@ found:
 
 Dwarf *mt_module_dwarf(struct mt_module *module)
 {
-	const char *path = module->path;
+	const char *path = module->found_path;
 	struct image *image = &module->own;
 
 	if (module->dwarf_tried)

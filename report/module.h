@@ -12,10 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/event.h"
+
 struct mt_file;
 struct mt_module;
 
-#define MT_BUILD_ID_MAX 64
 #define MT_REASON_MAX 192
 
 /* Ceilings for what an ELF file may claim. */
@@ -34,7 +35,8 @@ enum mt_module_status {
 
 struct mt_module_options {
 	const char *kernel;	/* uname -r of the recording, for [vdso]; NULL: unknown */
-	const char *debug_dir;	/* root of separate debug files; NULL: /usr/lib/debug */
+	const char *debug_dir;	/* root of separate debug files; NULL: SYSROOT/usr/lib/debug */
+	const char *sysroot;	/* folder to look for all files in; NULL: this machine's own */
 };
 
 struct mt_module_segment {
@@ -56,8 +58,10 @@ struct mt_section {
  * Open and verify. Always yields a module unless -ENOMEM. On the recording machine
  * the file at file->path must have file's (dev, ino), compared by major and minor, as stat(2) or
  * as a mapping shows them, and its generation where both sides know one; anything else is refused
- * before a byte of it is read. [vdso] is taken from this process if this kernel is the recorded
- * one. options NULL: all defaults.
+ * before a byte of it is read. If it was written to since it was noted, its build-id must still be
+ * the noted one. Below a sysroot the build-id alone decides, and a file without one is refused.
+ * [vdso] is taken from this process if this kernel is the recorded one and the build-id agrees.
+ * options NULL: all defaults.
  */
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
 		   struct mt_module **ret_module);

@@ -11,10 +11,21 @@
 
 /*
  * Open file->path for reading if it is the recorded file. MT_MODULE_VERIFIED: *ret_fd is
- * the caller's. Anything else: reason says what was found and what was recorded.
+ * the caller's, and *ret_written says whether it has been written to since. Anything else: reason
+ * says what was found and what was recorded.
  */
 enum mt_module_status mt_module_file_open(const struct mt_file *file, int *ret_fd,
-					  char reason[MT_REASON_MAX]);
+					  bool *ret_written, char reason[MT_REASON_MAX]);
+
+/*
+ * Open what is at file->path below sysroot, links in it followed as if sysroot were the root. What
+ * it is, its contents must prove; file->n_build_id is not 0 if MT_MODULE_VERIFIED.
+ */
+enum mt_module_status mt_module_file_open_below(const char *sysroot, const struct mt_file *file,
+						int *ret_fd, char reason[MT_REASON_MAX]);
+
+/* Is this the noted build-id? false: reason says which one would fit. */
+bool mt_module_file_id_fits(const struct mt_file *file, const uint8_t *id, size_t n, char *reason);
 
 /*
  * Copy this process's vDSO if the kernel is the recorded one. MT_MODULE_VERIFIED: *ret_image is

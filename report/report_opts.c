@@ -24,6 +24,12 @@ static struct mt_report_opts parsed;
 #define OPTION_ROWS \
 	{ .kind = MT_OPTION_COUNT, .name = "rows", .alias = 'n', .value = &parsed.rows, \
 	  .arg = "N", .help = "stacks and functions to list (default 10; 0 is all)" }
+#define OPTION_FILES \
+	{ .kind = MT_OPTION_STRING, .name = "sysroot", .value = &parsed.sysroot, .arg = "DIR", \
+	  .help = "look for the mapped files below DIR; they are recognised by build-id" }, \
+	{ .kind = MT_OPTION_STRING, .name = "debug-dir", .value = &parsed.debug_dir, \
+	  .arg = "DIR", .help = "look for separate debug files below DIR (default " \
+				"/usr/lib/debug)" }
 #define OPTIONS_TITLE { .kind = MT_OPTION_HEADING, .name = "Options:" }
 #define OPTIONS_END { .kind = MT_OPTION_END }
 
@@ -44,6 +50,7 @@ static const struct mt_option symbolize_options[] = {
 	  .help = "write the folder only" },
 	OPTION_BY,
 	OPTION_ROWS,
+	OPTION_FILES,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -51,6 +58,7 @@ static const struct mt_option symbolize_options[] = {
 static const struct mt_option stat_options[] = {
 	OPTIONS_TITLE,
 	OPTION_JSON("one JSON object"),
+	OPTION_FILES,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -60,6 +68,7 @@ static const struct mt_option top_options[] = {
 	OPTION_BY,
 	OPTION_ROWS,
 	OPTION_JSON("one JSON object"),
+	OPTION_FILES,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -67,6 +76,7 @@ static const struct mt_option top_options[] = {
 static const struct mt_option folded_options[] = {
 	OPTIONS_TITLE,
 	OPTION_BY,
+	OPTION_FILES,
 	OPTION_HELP,
 	OPTIONS_END,
 };

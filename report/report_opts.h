@@ -32,6 +32,8 @@ struct mt_report_opts {
 	bool version;
 	const char *file;
 	const char *output;	/* symbolize: NULL for FILE.profile */
+	const char *sysroot;	/* NULL: files are looked for where they were recorded */
+	const char *debug_dir;	/* NULL: SYSROOT/usr/lib/debug */
 	bool json;
 	bool no_report;
 	int by;			/* enum mt_by */

@@ -55,6 +55,12 @@ struct mt_file {
 	uint32_t dev_minor;
 	uint64_t ino;
 	uint64_t generation;
+	/* As the recorder found it; noted: is that known? */
+	bool noted;
+	uint64_t size;
+	uint64_t mtime;		/* ns since 1970 */
+	uint32_t n_build_id;
+	uint8_t build_id[MT_BUILD_ID_MAX];
 };
 
 /* Reads every lifecycle and mappings block. 0, -ENOMEM, -errno, -MT_E_LIMIT. */
@@ -66,6 +72,11 @@ int mt_session_load(struct mt_reader *reader, struct mt_session **ret_session);
 int mt_session_build(const struct mt_lifecycle *lifecycle, size_t n_lifecycle,
 		     const struct mt_mapping *mappings, size_t n_mappings,
 		     struct mt_session **ret_session);
+/*
+ * Notes of mapped files, which the session's files take: one of the same device, inode and
+ * generation, the last of several with the same path, or else the last of all. 0 or -ENOMEM.
+ */
+int mt_session_take_notes(struct mt_session *session, const struct mt_file_note *notes, size_t n);
 void mt_session_free(struct mt_session *session);
 
 uint32_t mt_session_processes(const struct mt_session *session);

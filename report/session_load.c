@@ -1,6 +1,7 @@
 /* A session's rows from the lifecycle and mapping blocks of an artifact. */
 #include "report/session_rows.h"
 
+#include "common/arena.h"
 #include "report/intern.h"
 #include "report/reader.h"
 
@@ -10,7 +11,9 @@
 struct rows {
 	struct mt_lifecycle *lifecycle;
 	struct mt_mapping *mappings;
-	uint32_t n_lifecycle, lifecycle_cap, n_mappings, mappings_cap;
+	struct mt_file_note *notes;
+	uint32_t n_lifecycle, lifecycle_cap, n_mappings, mappings_cap, n_notes, notes_cap;
+	struct mt_arena *build_ids;
 	struct mt_intern *strings;
 };
 
@@ -45,13 +48,33 @@ static int add_mapping(struct rows *rows, const struct mt_mapping *row)
 	return 0;
 }
 
+static int add_note(struct rows *rows, const struct mt_file_note *row)
+{
+	struct mt_file_note copy = *row;
+	uint8_t *id = mt_arena_alloc(rows->build_ids, row->n_build_id + 1, 1);
+	int err = mt_session_grow(&rows->notes, rows->n_notes, &rows->notes_cap,
+				  sizeof(*rows->notes), MT_SESSION_ROWS_MAX);
+
+	if (err)
+		return err;
+	copy.path = mt_intern_text(rows->strings, row->path);
+	if (!copy.path || !id)
+		return -ENOMEM;
+	if (row->n_build_id)
+		memcpy(id, row->build_id, row->n_build_id);
+	copy.build_id = id;
+	rows->notes[rows->n_notes++] = copy;
+	return 0;
+}
+
 static int collect(struct rows *rows, struct mt_reader *reader)
 {
 	const struct mt_block *block;
 	uint32_t i;
 	int err;
 
-	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_LIFECYCLE) | MT_KIND_BIT(MT_BLOCK_MAPPINGS));
+	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_LIFECYCLE) |
+			  MT_KIND_BIT(MT_BLOCK_MAPPINGS) | MT_KIND_BIT(MT_BLOCK_FILES));
 	for (;;) {
 		err = mt_reader_next(reader, &block);
 		if (err <= 0)
@@ -61,6 +84,8 @@ static int collect(struct rows *rows, struct mt_reader *reader)
 				err = add_lifecycle(rows, &block->lifecycle[i]);
 			else if (block->kind == MT_BLOCK_MAPPINGS)
 				err = add_mapping(rows, &block->mappings[i]);
+			else if (block->kind == MT_BLOCK_FILES)
+				err = add_note(rows, &block->files[i]);
 			if (err < 0)
 				return err;
 		}
@@ -69,15 +94,26 @@ static int collect(struct rows *rows, struct mt_reader *reader)
 
 int mt_session_load(struct mt_reader *reader, struct mt_session **ret_session)
 {
+	struct mt_session *session = NULL;
 	struct rows rows = { 0 };
 	int err;
 
 	err = mt_intern_new(&rows.strings);
 	if (!err)
+		err = mt_arena_new(&rows.build_ids);
+	if (!err)
 		err = collect(&rows, reader);
 	if (!err)
 		err = mt_session_build(rows.lifecycle, rows.n_lifecycle, rows.mappings,
-				       rows.n_mappings, ret_session);
+				       rows.n_mappings, &session);
+	if (!err)
+		err = mt_session_take_notes(session, rows.notes, rows.n_notes);
+	if (!err)
+		*ret_session = session;
+	else
+		mt_session_free(session);
+	free(rows.notes);
+	mt_arena_free(rows.build_ids);
 	free(rows.lifecycle);
 	free(rows.mappings);
 	mt_intern_free(rows.strings);

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#define NAMES_MAX 256	/* of one inode that notes are taken for */
+
 static uint64_t file_hash(const struct mt_file *file)
 {
 	uint64_t hash = mt_hash_bytes(MT_HASH_SEED, file->path, strlen(file->path));
@@ -204,4 +206,71 @@ int mt_space_map(struct mt_space_build *b, const struct mt_mapping *row, uint32_
 	}
 	err = mt_space_clear(b, space, row->start, row->end, row->time);
 	return err ? err : map_placement(b, space, &placement);
+}
+
+/* The session's files by inode, to be searched. */
+static int by_inode(const void *a, const void *b)
+{
+	const struct mt_file *x = *(struct mt_file *const *)a, *y = *(struct mt_file *const *)b;
+
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	if (x->dev_major != y->dev_major)
+		return x->dev_major < y->dev_major ? -1 : 1;
+	return x->dev_minor < y->dev_minor ? -1 : x->dev_minor > y->dev_minor;
+}
+
+static bool note_fits(const struct mt_file_note *note, const struct mt_file *file)
+{
+	/* Memory that is no file's has no inode, only a name. */
+	if (!note->ino)
+		return !strcmp(note->path, file->path);
+	return !note->generation || !file->generation || note->generation == file->generation;
+}
+
+static void take_note(struct mt_file *file, const struct mt_file_note *note)
+{
+	file->noted = true;
+	file->size = note->size;
+	file->mtime = note->mtime;
+	file->n_build_id = note->n_build_id;
+	memcpy(file->build_id, note->build_id, note->n_build_id);
+}
+
+int mt_session_take_notes(struct mt_session *session, const struct mt_file_note *notes, size_t n)
+{
+	struct mt_file **files = calloc((size_t)session->n_files + 1, sizeof(*files)), want, *key;
+	size_t i, lo, hi, mid, pass, end;
+	uint32_t f;
+
+	if (!files)
+		return -ENOMEM;
+	for (f = 0; f < session->n_files; f++)
+		files[f] = &session->files[f];
+	qsort(files, session->n_files, sizeof(*files), by_inode);
+	/* Those of the same path come last and so count. */
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < n; i++) {
+			want = (struct mt_file){
+				.ino = notes[i].ino, .dev_major = notes[i].dev_major,
+				.dev_minor = notes[i].dev_minor,
+			};
+			key = &want;
+			for (lo = 0, hi = session->n_files; lo < hi;) {
+				mid = lo + (hi - lo) / 2;
+				if (by_inode(&files[mid], &key) < 0)
+					lo = mid + 1;
+				else
+					hi = mid;
+			}
+			end = session->n_files - lo > NAMES_MAX ? lo + NAMES_MAX :
+								  session->n_files;
+			for (; lo < end && !by_inode(&files[lo], &key); lo++)
+				if (note_fits(&notes[i], files[lo]) &&
+				    (!pass || !strcmp(notes[i].path, files[lo]->path)))
+					take_note(files[lo], &notes[i]);
+		}
+	}
+	free(files);
+	return 0;
 }

@@ -28,6 +28,8 @@ static int encode(struct mt_buf *buf, const struct mt_block *block)
 		return mt_encode_loss(buf, block->loss, block->n);
 	case MT_BLOCK_CHECKPOINT:
 		return mt_encode_checkpoint(buf, block->checkpoint);
+	case MT_BLOCK_FILES:
+		return mt_encode_files(buf, block->files, block->n);
 	case MT_BLOCK_TRAILER:
 		return mt_encode_trailer(buf, block->trailer);
 	default:

@@ -37,7 +37,7 @@ static int write_artifact(const uint8_t *data, size_t size)
 	size_t used = 0;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
-	if (fd < 0 || (!packer && mt_packer_new(1, CONTENT_MAX, &packer)))
+	if (fd < 0 || (!packer && mt_packer_new(1, 0, CONTENT_MAX, &packer)))
 		abort();
 	mt_block_init(&block);
 	if (!mt_block_decode(&block, data, size, 0, &used)) {
@@ -103,6 +103,7 @@ static void render(const struct mt_analysis *analysis, FILE *out)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static FILE *out;
+	static const struct mt_module_options options;
 	struct mt_analysis analysis;
 	char path[64];
 	int fd;
@@ -115,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fd = write_artifact(data, size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!mt_analysis_load(path, ~0u, NULL, NULL, &analysis)) {
+	if (!mt_analysis_load(path, ~0u, &options, NULL, NULL, &analysis)) {
 		check_sums(analysis.profile);
 		render(&analysis, out);
 		mt_analysis_release(&analysis);

@@ -71,3 +71,23 @@ cp "$WORKLOADS/malloc_10007" prog
 mt-record -q -o run.mt -- sh -c './prog; rm prog' >out.txt 2>err.txt
 gone_or_changed 'deleted during the run' 'gone|No such file'
 
+
+# The build-id proves a copy, when asked to look elsewhere: here, in the same place.
+fresh
+mt-report folded run.mt >here.txt 2>here.err
+is 'before it was copied: status' $? 0
+cp prog other
+mv other prog
+mt-report folded --sysroot / run.mt >there.txt 2>there.err
+is 'an equal copy below the sysroot: status' $? 0
+is 'an equal copy below the sysroot: the same' "$(cmp here.txt there.txt 2>&1)" ''
+cp /bin/true prog
+mt-report folded --sysroot / run.mt >/dev/null 2>there.err
+is 'another program below the sysroot: status' $? 1
+matches 'another program below the sysroot: what would fit' there.err \
+	"prog: refused \(changed\): build-id [0-9a-f]+ here; build-id $(
+		readelf -n "$WORKLOADS/malloc_10007" | sed -n 's/.*Build ID: //p') would fit"
+# Written over: the inode stays.
+fresh
+cat /bin/true >prog
+gone_or_changed 'written over in place' 'build-id [0-9a-f]+ here'

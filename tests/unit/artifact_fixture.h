@@ -94,6 +94,13 @@ static const struct mt_mapping fixture_mappings[] = {
 	  .end = UINT64_MAX, .path = "" },
 };
 
+static const struct mt_file_note fixture_files[] = {
+	{ .dev_major = UINT32_MAX, .dev_minor = 3, .ino = UINT64_MAX, .generation = 7,
+	  .size = 1ull << 40, .mtime = UINT64_MAX, .build_id = fixture_bytes,
+	  .n_build_id = sizeof(fixture_bytes), .path = "/lib/\xff.so" },
+	{ .build_id = fixture_bytes, .path = "[vdso]" },
+};
+
 static const struct mt_loss fixture_loss[] = {
 	{ .source = "events", .cause = "ring_full", .count = UINT64_MAX, .first = 1, .last = 2 },
 	{ .source = "", .cause = "", .count = 1 },
@@ -160,6 +167,19 @@ static inline void check_mapping(const struct mt_mapping *a, const struct mt_map
 	cr_assert_eq(a->dev_minor, b->dev_minor);
 	cr_assert_eq(a->ino, b->ino);
 	cr_assert_eq(a->generation, b->generation);
+	cr_assert_str_eq(a->path, b->path);
+}
+
+static inline void check_file_note(const struct mt_file_note *a, const struct mt_file_note *b)
+{
+	cr_assert_eq(a->dev_major, b->dev_major);
+	cr_assert_eq(a->dev_minor, b->dev_minor);
+	cr_assert_eq(a->ino, b->ino);
+	cr_assert_eq(a->generation, b->generation);
+	cr_assert_eq(a->size, b->size);
+	cr_assert_eq(a->mtime, b->mtime);
+	cr_assert_eq(a->n_build_id, b->n_build_id);
+	cr_assert_arr_eq(a->build_id, b->build_id, b->n_build_id);
 	cr_assert_str_eq(a->path, b->path);
 }
 

@@ -72,6 +72,7 @@ ROUND_TRIP(stacks, STACKS, stacks, check_stack)
 ROUND_TRIP(events, EVENTS, events, check_event)
 ROUND_TRIP(mappings, MAPPINGS, mappings, check_mapping)
 ROUND_TRIP(loss, LOSS, loss, check_loss)
+ROUND_TRIP(files, FILES, files, check_file_note)
 
 Test(artifact, checkpoint_round_trip)
 {

@@ -260,10 +260,11 @@ Test(compat, strings_are_checked)
 /* Limits are met before memory is taken: none of these counts has its data behind it. */
 Test(compat, ceilings)
 {
-	static const char *const kinds[] = { "events", "lifecycle", "mappings", "loss", "stacks" };
+	static const char *const kinds[] = { "events", "lifecycle", "mappings", "loss", "files",
+					     "stacks" };
 	static const uint32_t limits[] = {
 		MT_BLOCK_EVENTS_MAX, MT_BLOCK_ROWS_MAX, MT_BLOCK_ROWS_MAX, MT_BLOCK_ROWS_MAX,
-		MT_BLOCK_STACKS_MAX,
+		MT_BLOCK_ROWS_MAX, MT_BLOCK_STACKS_MAX,
 	};
 	size_t i;
 

@@ -63,6 +63,9 @@ static void encode_again(struct mt_buf *buf, const struct mt_block *block)
 	case MT_BLOCK_CHECKPOINT:
 		mt_encode_checkpoint(buf, block->checkpoint);
 		break;
+	case MT_BLOCK_FILES:
+		mt_encode_files(buf, block->files, block->n);
+		break;
 	case MT_BLOCK_TRAILER:
 		mt_encode_trailer(buf, block->trailer);
 		break;

@@ -514,3 +514,54 @@ Test(addr_tree, old_roots_keep_their_maps_for_any_order_of_keys)
 	cr_expect_not(mt_addr_tree_floor(&trees, roots[N], 0, &key, &value));
 	mt_addr_trees_release(&trees);
 }
+
+/* Which note a file took, by its size; 0: none. */
+static uint64_t noted_size(const char *path)
+{
+	uint32_t i;
+
+	for (i = 0; i < mt_session_files(session); i++)
+		if (!strcmp(mt_session_file(session, i)->path, path))
+			return mt_session_file(session, i)->noted ?
+			       mt_session_file(session, i)->size : 0;
+	return 0;
+}
+
+Test(session, notes_are_for_the_same_inode_and_prefer_the_same_path)
+{
+	static const uint8_t id[] = { 1, 2, 3 };
+	struct mt_mapping rows[] = {
+		{ .time = 1, .type = MT_MAP_MAP, .start = 0x1000, .end = 0x2000, .ino = 5,
+		  .dev_major = 8, .path = "/a" },
+		{ .time = 1, .type = MT_MAP_MAP, .start = 0x3000, .end = 0x4000, .ino = 5,
+		  .dev_major = 8, .path = "/link-to-a" },
+		{ .time = 1, .type = MT_MAP_MAP, .start = 0x5000, .end = 0x6000, .ino = 5,
+		  .dev_major = 9, .path = "/other-device" },
+		{ .time = 1, .type = MT_MAP_MAP, .start = 0x7000, .end = 0x8000, .ino = 6,
+		  .dev_major = 8, .generation = 2, .path = "/used-again" },
+		{ .time = 1, .type = MT_MAP_MAP, .start = 0x9000, .end = 0xa000,
+		  .path = "[vdso]" },
+		{ .time = 1, .type = MT_MAP_MAP, .start = 0xb000, .end = 0xc000,
+		  .path = "//anon" },
+	};
+	const struct mt_file_note notes[] = {
+		{ .ino = 5, .dev_major = 8, .size = 10, .build_id = id, .n_build_id = 3,
+		  .path = "/a" },
+		{ .ino = 5, .dev_major = 8, .size = 20, .build_id = id, .path = "/b" },
+		{ .ino = 6, .dev_major = 8, .generation = 1, .size = 30, .build_id = id,
+		  .path = "/used-again" },
+		{ .size = 40, .build_id = id, .path = "[vdso]" },
+	};
+	struct mt_lifecycle born = { .type = MT_LC_START, .pid = 1, .name = "", .path = "" };
+
+	cr_assert_eq(mt_session_build(&born, 1, rows, MT_ARRAY_SIZE(rows), &session), 0);
+	cr_assert_eq(mt_session_take_notes(session, notes, MT_ARRAY_SIZE(notes)), 0);
+	cr_expect_eq(noted_size("/a"), 10);
+	cr_expect_eq(mt_session_file(session, 0)->n_build_id, 3);
+	cr_expect_arr_eq(mt_session_file(session, 0)->build_id, id, 3);
+	cr_expect_eq(noted_size("/link-to-a"), 20);
+	cr_expect_eq(noted_size("/other-device"), 0);
+	cr_expect_eq(noted_size("/used-again"), 0);
+	cr_expect_eq(noted_size("[vdso]"), 40);
+	cr_expect_eq(noted_size("//anon"), 0);
+}

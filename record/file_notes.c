@@ -1,0 +1,127 @@
+#include "record/file_notes.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/mt_ring.h"
+#include "record/elf_image.h"
+#include "record/proc_maps.h"
+#include "record/writer.h"
+
+#define NOTES_MAX 65536u	/* as many files as are looked at */
+#define PATHS_MAX (8u << 20)
+
+struct note {
+	struct mt_file_note row;
+	uint8_t build_id[MT_BUILD_ID_MAX];
+};
+
+struct mt_file_notes {
+	uint32_t n;		/* atomic: rows below are complete */
+	uint32_t written;	/* of the thread that writes */
+	uint32_t used;		/* of paths */
+	struct mt_file_note rows[NOTES_MAX];
+	uint8_t build_ids[NOTES_MAX][MT_BUILD_ID_MAX];
+	char paths[PATHS_MAX];
+};
+
+int mt_file_notes_new(struct mt_file_notes **ret_notes)
+{
+	struct mt_file_notes *notes = calloc(1, sizeof(*notes));
+
+	if (!notes)
+		return -ENOMEM;
+	*ret_notes = notes;
+	return 0;
+}
+
+void mt_file_notes_free(struct mt_file_notes *notes)
+{
+	free(notes);
+}
+
+static void add(struct mt_file_notes *notes, struct note *note, const char *path)
+{
+	size_t len = strlen(path) + 1;
+	uint32_t n = notes->n;
+
+	if (n == NOTES_MAX || len > PATHS_MAX - notes->used)
+		return;
+	memcpy(notes->paths + notes->used, path, len);
+	note->row.path = notes->paths + notes->used;
+	notes->used += len;
+	memcpy(notes->build_ids[n], note->build_id, sizeof(note->build_id));
+	notes->rows[n] = note->row;
+	notes->rows[n].build_id = notes->build_ids[n];
+	__atomic_store_n(&notes->n, n + 1, __ATOMIC_RELEASE);
+}
+
+void mt_file_notes_add(struct mt_file_notes *notes, int fd, const char *path,
+		       const struct mt_inode_key *key)
+{
+	char link[32], target[PATH_MAX];
+	struct mt_elf_image image;
+	struct note note = {};
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st))
+		return;
+	note.row.dev_major = key->dev >> 20;
+	note.row.dev_minor = key->dev & 0xfffff;
+	note.row.ino = key->ino;
+	note.row.generation = key->generation;
+	note.row.size = st.st_size;
+	note.row.mtime = st.st_mtim.tv_sec * 1000000000ull + st.st_mtim.tv_nsec;
+	if (!mt_elf_image_open(fd, &image)) {
+		note.row.n_build_id = mt_elf_image_build_id(&image, note.build_id);
+		mt_elf_image_close(&image);
+	}
+	if (!path) {
+		/* The name that the kernel will give its mapping: links followed. */
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = 0;
+		path = target;
+	}
+	add(notes, &note, path);
+}
+
+static int find_vdso(void *arg, const struct mt_proc_map *map)
+{
+	struct mt_proc_map *found = arg;
+
+	if (strcmp(map->path, "[vdso]") != 0)
+		return 0;
+	*found = *map;
+	return 1;
+}
+
+void mt_file_notes_add_vdso(struct mt_file_notes *notes)
+{
+	struct mt_elf_image image;
+	struct mt_proc_map map;
+	struct note note = {};
+
+	if (mt_proc_maps_each(getpid(), find_vdso, &map) != 1)
+		return;
+	note.row.size = map.end - map.start;
+	if (mt_elf_image_read((const void *)(uintptr_t)map.start, map.end - map.start, &image))
+		return;
+	note.row.n_build_id = mt_elf_image_build_id(&image, note.build_id);
+	add(notes, &note, "[vdso]");
+}
+
+int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer)
+{
+	uint32_t n = __atomic_load_n(&notes->n, __ATOMIC_ACQUIRE);
+	int err;
+
+	if (n == notes->written)
+		return 0;
+	err = mt_writer_files(writer, notes->rows + notes->written, n - notes->written);
+	notes->written = n;
+	return err;
+}

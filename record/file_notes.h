@@ -1,0 +1,31 @@
+/*
+ * record/file_notes.h - what proves elsewhere which files were mapped: size, time, build-id.
+ *
+ * One thread adds, another writes; memory is bounded and untouched until needed. A file that
+ * no room is left for is not noted, and can then be recognised on this machine only.
+ */
+#ifndef MT_FILE_NOTES_H
+#define MT_FILE_NOTES_H
+
+#include <stdint.h>
+
+struct mt_file_notes;
+struct mt_inode_key;
+struct mt_writer;
+
+int mt_file_notes_new(struct mt_file_notes **ret_notes);
+void mt_file_notes_free(struct mt_file_notes *notes);
+
+/*
+ * Note the file open at fd, whose mappings are of the inode key. path NULL: the one that the
+ * kernel will show for a mapping.
+ */
+void mt_file_notes_add(struct mt_file_notes *notes, int fd, const char *path,
+		       const struct mt_inode_key *key);
+/* The one of this process is that of all. */
+void mt_file_notes_add_vdso(struct mt_file_notes *notes);
+
+/* Write what has been added since the last time: 0, or the writer's error. */
+int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer);
+
+#endif
