@@ -3,6 +3,7 @@
 #   make [WERROR=1] [SAN=address,undefined] [V=1]
 #   make check         unit and command-line tests, lints, fuzz corpora (no root needed)
 #   make check-live    tests against the running kernel (root)
+#   make check-vm      the same under other kernels, emulated: KERNELS="6.1 6.12" (root)
 #   make install | uninstall     [DESTDIR=] [PREFIX=/usr/local]
 #   make fuzz | bench | clean
 
@@ -179,6 +180,8 @@ bench: $(BENCH)
 check: check-unit check-cli check-fuzz lint
 check-live: all workloads oracle
 	$(Q)tests/live/run.sh $(O)
+check-vm: all workloads
+	$(Q)scripts/check-vm $(O)
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR)
@@ -195,6 +198,6 @@ clean:
 	rm -rf build
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
-.PHONY: all unit golden-artifacts fuzz workloads check check-unit check-cli check-fuzz check-live lint install uninstall clean FORCE
+.PHONY: all unit golden-artifacts fuzz workloads check check-unit check-cli check-fuzz check-live check-vm lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -9,6 +9,8 @@
 #include "record/record_opts.h"
 #include "record/recorder.h"
 
+#define SLOW_DETACH_NS 1000000000ull
+
 static void notify(void *arg, int pid, const char *path, unsigned int probes, int err)
 {
 	const struct mt_record_opts *opts = arg;
@@ -54,6 +56,9 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 			"mt-record: paused %u times for full rings, %.2f s in all, the longest "
 			"%.1f ms\n", recording->pressure.episodes, recording->pressure.total / 1e9,
 			recording->pressure.longest / 1e6);
+	if (recording->detach > SLOW_DETACH_NS)
+		fprintf(stderr, "mt-record: removing the probes took %.1f s\n",
+			recording->detach / 1e9);
 	if (opts->verbose)
 		fprintf(stderr,
 			"mt-record: watch %s, attach %s; %u files looked at, %u with allocators; "

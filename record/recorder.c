@@ -88,6 +88,7 @@ int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notif
 		.opts = opts, .notify = notify, .notify_arg = arg, .output_fd = -1,
 		.kept_fd = -1,		.signal_fd = -1, .root_fd = -1, .error = error, .log = log,
 	};
+	uint64_t over;
 	int status;
 
 	error[0] = log[0] = '\0';
@@ -97,6 +98,8 @@ int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notif
 		mt_recorder_loop(&rec);
 		finish(&rec, ret_recording);
 	}
+	over = mt_now();
 	release(&rec);
+	ret_recording->detach = mt_now() - over;
 	return status;
 }

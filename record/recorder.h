@@ -32,6 +32,7 @@ struct mt_recording {
 	int restored;			/* file removed meanwhile: 1 written again, -errno */
 	uint64_t start_time;		/* CLOCK_MONOTONIC, ns */
 	uint64_t elapsed;		/* ns */
+	uint64_t detach;		/* ns that removing probes and programs took */
 	const char *watch;
 	const char *attach;
 	struct mt_attach_report attach_report;

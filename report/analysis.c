@@ -36,36 +36,65 @@ static int load_paths(struct mt_analysis *a)
 	return err ? err : mt_paths_load(a->paths, a->reader, a->unwinder);
 }
 
-int mt_analysis_load(const char *path, unsigned int needs, const struct mt_module_options *given,
-		     mt_progress_fn progress, void *arg, struct mt_analysis *ret_analysis)
+static int load_symbolizer(struct mt_analysis *a, const struct mt_module_options *given)
 {
 	struct mt_module_options options = *given;
-	struct mt_analysis a = { 0 };
+
+	options.kernel = a->run.header->kernel;
+	return mt_symbolizer_new(a->session, &options, &a->symbolizer);
+}
+
+struct progress {
+	mt_progress_fn fn;
+	void *arg;
+};
+
+static void doing(const struct progress *progress, const char *what)
+{
+	if (progress->fn)
+		progress->fn(progress->arg, what);
+}
+
+/* Each stage needs those before it; an error ends them all. */
+static int run_stages(struct mt_analysis *a, unsigned int needs,
+		      const struct mt_module_options *options, const struct progress *progress)
+{
 	int err;
 
-#define STAGE(need, doing, call) do { \
-	if (!err && (!(need) || needs & (need))) { \
-		if (progress) \
-			progress(arg, doing); \
-		err = (call); \
-	} \
-} while (0)
-
-	err = mt_reader_open(path, &a.reader);
-	STAGE(0, "reading processes", mt_run_load(a.reader, &a.run));
+	doing(progress, "reading processes");
+	err = mt_run_load(a->reader, &a->run);
 	if (!err)
-		options.kernel = a.run.header->kernel;
-	STAGE(0, "reading processes", mt_session_load(a.reader, &a.session));
-	STAGE(MT_NEED_PROFILE, "replaying events",
-	      mt_profile_build(a.reader, a.session, &a.profile));
-	STAGE(MT_NEED_PATHS | MT_NEED_NAMES | MT_NEED_MODULES, "checking modules",
-	      mt_symbolizer_new(a.session, &options, &a.symbolizer));
-	STAGE(MT_NEED_PATHS, "unwinding stacks", load_paths(&a));
-	STAGE(MT_NEED_NAMES, "naming functions",
-	      mt_names_load(name_frame, a.symbolizer, a.paths, &a.names));
-	STAGE(MT_NEED_MODULES, "checking modules",
-	      mt_modules_load(a.session, a.symbolizer, a.paths, a.names, &a.modules));
-#undef STAGE
+		err = mt_session_load(a->reader, &a->session);
+	if (!err && needs & MT_NEED_PROFILE) {
+		doing(progress, "replaying events");
+		err = mt_profile_build(a->reader, a->session, &a->profile);
+	}
+	if (!err && needs & ~MT_NEED_PROFILE)
+		err = load_symbolizer(a, options);
+	if (!err && needs & MT_NEED_PATHS) {
+		doing(progress, "unwinding stacks");
+		err = load_paths(a);
+	}
+	if (!err && needs & MT_NEED_NAMES) {
+		doing(progress, "naming functions");
+		err = mt_names_load(name_frame, a->symbolizer, a->paths, &a->names);
+	}
+	if (!err && needs & MT_NEED_MODULES) {
+		doing(progress, "checking modules");
+		err = mt_modules_load(a->session, a->symbolizer, a->paths, a->names, &a->modules);
+	}
+	return err;
+}
+
+int mt_analysis_load(const char *path, unsigned int needs, const struct mt_module_options *options,
+		     mt_progress_fn progress, void *arg, struct mt_analysis *ret_analysis)
+{
+	struct progress told = { progress, arg };
+	struct mt_analysis a = { 0 };
+	int err = mt_reader_open(path, &a.reader);
+
+	if (!err)
+		err = run_stages(&a, needs, options, &told);
 	if (!err) {
 		mt_reader_end(a.reader, &a.end);
 		err = mt_problems_find(&a);

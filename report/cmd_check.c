@@ -34,11 +34,11 @@ static int check_trailer(const struct mt_trailer *trailer, const struct counts *
 	int err = 0;
 
 	if (trailer->events != counts->events)
-		err = mt_problems_add(problems, "the file says it has %" PRIu64
-				      " events; it has %" PRIu64, trailer->events, counts->events);
+		err = mt_problems_add(problems, "the file should have %" PRIu64
+				      " events and has %" PRIu64, trailer->events, counts->events);
 	if (!err && trailer->stacks != counts->stacks)
-		err = mt_problems_add(problems, "the file says it has %" PRIu64
-				      " stacks; it has %" PRIu64, trailer->stacks, counts->stacks);
+		err = mt_problems_add(problems, "the file should have %" PRIu64
+				      " stacks and has %" PRIu64, trailer->stacks, counts->stacks);
 	return err;
 }
 

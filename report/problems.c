@@ -100,9 +100,13 @@ static int find_loss(struct mt_analysis *a, const struct mt_loss *loss)
 static int find_events(struct mt_analysis *a)
 {
 	const struct mt_profile_totals *totals = mt_profile_totals(a->profile);
+	const struct mt_trailer *trailer = a->run.trailer;
 	int err = 0;
 
-	if (totals->late)
+	if (trailer && trailer->events != totals->events && a->end.kind == MT_END_COMPLETE)
+		err = mt_problems_add(&a->problems, "the file should have %" PRIu64
+				      " events and has %" PRIu64, trailer->events, totals->events);
+	if (!err && totals->late)
 		err = mt_problems_add(&a->problems, "leak and peak figures may be wrong: %" PRIu64
 				      " event%s further out of order than the file says",
 				      totals->late, plural(totals->late));

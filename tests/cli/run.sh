@@ -59,7 +59,7 @@ for case in "$@"; do
 	dir=$scratch/$case.dir
 	mkdir "$dir"
 	code=0
-	(cd "$dir" && timeout 120 sh "$here/$case.sh" >"../$case.out" 2>"../$case.err" </dev/null) || code=$?
+	(cd "$dir" && timeout 600 sh "$here/$case.sh" >"../$case.out" 2>"../$case.err" </dev/null) || code=$?
 	: >"$scratch/$case.code"
 	[ "$code" = 0 ] || echo "$code" >"$scratch/$case.code"
 	bad=

@@ -17,7 +17,7 @@ for src in tests/fuzz/fuzz_*.c; do
 	corpus=testdata/fuzz/${target#fuzz_}
 	if ! [ -d "$corpus" ]; then
 		not_ok "$target" "it has no corpus in $corpus"
-	elif timeout 300 "$dir/$target" -m "$rounds" "$corpus" >"$log" 2>&1; then
+	elif timeout 900 "$dir/$target" -m "$rounds" "$corpus" >"$log" 2>&1; then
 		ok "$target: $(cat "$log")"
 	else
 		tail -n 40 "$log"

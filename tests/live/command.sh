@@ -74,7 +74,7 @@ mt-record -q -o run.mt -- sh -c 'trap "" PIPE; yes 2>/dev/null | head -c 10' >ou
 is 'a broken pipe' "$(wc -c <out.txt)" 10
 
 # Signals: each reaches the command once, and the file is finished.
-for sig in INT TERM HUP; do
+for sig in INT TERM HUP QUIT; do
 	rm -f run.mt out.txt
 	mt-record -q -o run.mt -- /usr/bin/python3 "$LIVE/signals.py" "$sig" >out.txt 2>err.txt &
 	pid=$!

@@ -84,3 +84,22 @@ for text in 5 x -1s 1d ''; do
 	is "--pressure-timeout '$text'" $code 64
 	one_line "--pressure-timeout '$text': one line" err.txt
 done
+
+# A storm of dlopen: every library new to the recorder stops the process for its probes.
+n=0
+while [ $n -lt 40 ]; do
+	n=$((n + 1))
+	cp "$WORKLOADS/libplug.so" "plug$n.so"
+done
+for options in '' '--pressure-timeout inf --ring-size 64K --stack-ring-size 64K'; do
+	name="dlopen storm${options:+, small rings}"
+	code=0
+	# shellcheck disable=SC2086 # a list of options
+	mt-record $options -vv -o run.mt -- "$WORKLOADS/dlopen_storm" 4 5 ./plug*.so >out.txt 2>err.txt ||
+		code=$?
+	is "$name: nothing lost" $code 0
+	mt-report folded --by count run.mt 2>/dev/null >folded.txt
+	is "$name: exact" "$(awk '/use_once;plug_take;/ { sum += $NF } END { print sum }' folded.txt)" \
+		$((4 * 5 * 40))
+	is "$name: each library is looked at once" "$(grep -c '/plug[0-9]*\.so' err.txt)" 40
+done

@@ -23,7 +23,7 @@ unset DEBUGINFOD_URLS
 for t in "$@"; do
 	: >"$tap"
 	code=0
-	timeout 300 "$dir/$t" --color=never --tap="$tap" >"$log" 2>&1 || code=$?
+	timeout 900 "$dir/$t" --color=never --tap="$tap" >"$log" 2>&1 || code=$?
 	pass=$(grep -ciE '^ok( |$)' "$tap")
 	skipped=$(grep -ciE '^ok .*# *skip' "$tap")
 	fail=$(grep -ciE '^not ok( |$)' "$tap")
