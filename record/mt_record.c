@@ -1,5 +1,7 @@
 /* record/mt_record.c - the program: options in, recording run, summary out. */
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -46,11 +48,17 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 	char bytes[32];
 
 	print_bytes(recording->result.bytes, bytes, sizeof(bytes));
+	if (recording->result.error) {
+		fprintf(stderr, "mt-record: writing failed after %s; what came later is lost\n",
+			bytes);
+		return;
+	}
 	fprintf(stderr,
-		"mt-record: %" PRIu64 " events, %" PRIu64 " stacks, %" PRIu32 " processes, %" PRIu64
+		"mt-record: %" PRIu64 " events, %" PRIu64 " stacks, %" PRIu32 " process%s, %" PRIu64
 		" lost; %s in %.2f s to %s\n",
 		recording->result.events, recording->result.stacks, recording->result.processes,
-		recording->result.lost, bytes, recording->elapsed / 1e9, opts->output);
+		recording->result.processes == 1 ? "" : "es", recording->result.lost, bytes,
+		recording->elapsed / 1e9, opts->output);
 	if (recording->pressure.episodes)
 		fprintf(stderr,
 			"mt-record: paused %u times for full rings, %.2f s in all, the longest "
@@ -122,11 +130,22 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 
 static int exit_status(const struct mt_recording *recording)
 {
+	/* The command goes on, and has no status yet. */
+	if (recording->interrupted)
+		return 128 + SIGINT;
 	if (!recording->status_known)
 		return recording->attached || recording->ended_early ? 0 : MT_EXIT_FAILED;
 	if (WIFSIGNALED(recording->status))
 		return 128 + WTERMSIG(recording->status);
 	return WEXITSTATUS(recording->status);
+}
+
+static int flush_stdout(void)
+{
+	if (fflush(stdout) == 0)
+		return 0;
+	fprintf(stderr, "mt-record: standard output: %s\n", strerror(errno));
+	return MT_EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -142,11 +161,11 @@ int main(int argc, char **argv)
 	}
 	if (opts.help) {
 		mt_record_opts_help(stdout);
-		return 0;
+		return flush_stdout();
 	}
 	if (opts.version) {
 		puts("mt-record " MT_VERSION);
-		return 0;
+		return flush_stdout();
 	}
 
 	status = mt_recorder_run(&opts, notify, &opts, &recording, error, log);

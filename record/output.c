@@ -9,9 +9,10 @@
 
 #include "record/target.h"
 
+/* Raw stack memory is nobody else's business: mode 0600, as perf does. */
 static int open_file(const char *path, int flags, bool *ret_created)
 {
-	int fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+	int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
 	struct stat st;
 
 	if (fd >= 0) {
@@ -21,6 +22,9 @@ static int open_file(const char *path, int flags, bool *ret_created)
 	if (errno != EEXIST)
 		return -errno;
 	fd = open(path, flags);
+	/* What exists and yet is not there is a symbolic link to nothing: make what it names. */
+	if (fd < 0 && errno == ENOENT && !(flags & O_NOFOLLOW))
+		fd = open(path, flags | O_CREAT, 0600);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) || S_ISDIR(st.st_mode)) {

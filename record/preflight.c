@@ -59,7 +59,9 @@ int mt_preflight(char ret_line[MT_PREFLIGHT_MAX])
 
 	if (!has_all(effective_capabilities(), missing, sizeof(missing))) {
 		snprintf(ret_line, MT_PREFLIGHT_MAX,
-			 "recording needs %s; run it as root: sudo mt-record ...", missing);
+			 "recording needs %s; %s", missing,
+			 geteuid() == 0 ? "give them to this container: --cap-add=..." :
+					  "run it as root: sudo mt-record ...");
 		return -EPERM;
 	}
 	if (access(BTF_PATH, R_OK)) {

@@ -1,6 +1,7 @@
 #include "record/record_opts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "common/event.h"
 
@@ -8,6 +9,7 @@
 #define RING_MAX (1u << 30)
 #define RING_DEFAULT (32u << 20)
 #define STACK_DEFAULT 32768
+#define STACK_MIN 8	/* the return address */
 
 #define OPTIONS_MAX 16
 
@@ -126,6 +128,12 @@ static bool check(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR
 	if (opts->n_command && opts->pid) {
 		snprintf(error, MT_OPTIONS_ERROR_MAX,
 			 "--pid attaches to a running process; a command cannot be given too");
+		return false;
+	}
+	if (opts->stack_size && opts->stack_size < STACK_MIN) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "--stack-size: %" PRIu64 " is out of range (0, or %d to %d)",
+			 opts->stack_size, STACK_MIN, MT_STACK_BYTES_MAX);
 		return false;
 	}
 	if (!power_of_two(opts->ring_size) || !power_of_two(opts->stack_ring_size)) {

@@ -36,6 +36,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 		.started = true,
 		.attached = !rec->target,
 		.ended_early = rec->duration_over || (rec->interrupts >= 2 && !rec->root_gone),
+		.interrupted = rec->interrupts >= 2 && rec->target && !rec->root_gone,
 		.status_known = rec->status_known,
 		.status = rec->root_status,
 		.start_time = rec->start_time,

@@ -29,6 +29,7 @@ struct mt_recording {
 	int status;			/* of the command, as wait(2) reports it */
 	bool attached;			/* to a running process: no status to pass on */
 	bool ended_early;		/* on request, with the command still running */
+	bool interrupted;		/* by a second signal: the command still runs */
 	int restored;			/* file removed meanwhile: 1 written again, -errno */
 	uint64_t start_time;		/* CLOCK_MONOTONIC, ns */
 	uint64_t elapsed;		/* ns */

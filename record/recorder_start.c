@@ -274,8 +274,13 @@ int mt_recorder_start(struct mt_recorder *rec)
 	err = take_signals(rec);
 	if (!err)
 		err = find_root(rec);
-	if (err)
-		return fail_to_follow(rec, err);
+	if (err && !rec->opts->pid)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot start the command", err);
+	if (err) {
+		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "process %d: %s", rec->root_pid,
+			 strerror(-err));
+		return MT_EXIT_FAILED;
+	}
 	/* Both are errors of a write to us; the command has been forked with the old actions. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

@@ -22,10 +22,13 @@ int mt_identity_of_sudo(struct mt_identity *ret_identity)
 	struct passwd *user;
 	char *end;
 
-	if (geteuid() != 0 || !uid_text || !gid_text || strcmp(uid_text, "0") == 0) {
+	if (geteuid() != 0 || (!uid_text && !gid_text) ||
+	    (uid_text && strcmp(uid_text, "0") == 0)) {
 		*ret_identity = identity;
 		return 0;
 	}
+	if (!uid_text || !gid_text)
+		return -EINVAL;
 	identity.change = true;
 	identity.uid = strtoul(uid_text, &end, 10);
 	if (*end || end == uid_text)

@@ -14,6 +14,7 @@ struct thread_state {
 	struct mt_tally tally;
 	uint64_t last_addr;	/* its latest allocation, unless freed; 0: none */
 	uint32_t process;	/* MT_NONE: unknown */
+	uint32_t unmatched;	/* frees of no known block since it last did anything else */
 };
 
 struct mt_profile {
@@ -165,6 +166,29 @@ static void leave(struct mt_profile *p, uint32_t process, enum settle how)
 		settle_space(p, space, how);
 }
 
+/*
+ * As a thread ends, glibc frees what its cache of freed blocks holds, and the cache itself: calls
+ * of free for blocks that the program has freed long ago, the last thing the thread does.
+ */
+static void thread_exits(struct mt_profile *p, uint32_t index)
+{
+	const struct mt_thread *thread;
+	struct thread_state *state;
+
+	if (index >= p->n_threads)
+		return;
+	thread = mt_session_thread(p->session, index);
+	state = &p->threads[index];
+	/* A process's first thread leaves its cache to exit(3). */
+	if (thread->process != MT_NONE &&
+	    thread->tid != mt_session_process(p->session, thread->process)->pid) {
+		p->totals.cache_frees += state->unmatched;
+		p->totals.all.frees -= state->unmatched;
+		p->totals.unmatched_frees -= state->unmatched;
+	}
+	state->unmatched = 0;
+}
+
 static void take_lifecycle(struct mt_profile *p, const struct mt_lifecycle *row)
 {
 	uint32_t space, parent;
@@ -190,6 +214,9 @@ static void take_lifecycle(struct mt_profile *p, const struct mt_lifecycle *row)
 		return;
 	case MT_LC_EXIT:
 		leave(p, row->process, LEAKED);
+		return;
+	case MT_LC_THREAD_EXIT:
+		thread_exits(p, row->thread);
 		return;
 	}
 }
@@ -258,6 +285,7 @@ static int add_block(struct mt_profile *p, const struct mt_event *event, uint32_
 	if (err)
 		return err;
 	thread->last_addr = event->addr;
+	thread->unmatched = 0;
 	mt_tally_add(stack, event->size, p->epoch);
 	mt_tally_add(&thread->tally, event->size, p->epoch);
 	p->bytes += event->size;
@@ -283,12 +311,15 @@ static int release_block(struct mt_profile *p, const struct mt_event *event, uin
 
 	p->totals.all.frees += freed;
 	if (!block) {
-		if (mt_live_space_inherited(&p->live, space, event->addr))
+		if (mt_live_space_inherited(&p->live, space, event->addr)) {
 			p->totals.inherited_frees++;
-		else
+		} else {
 			p->totals.unmatched_frees++;
+			thread->unmatched += freed;
+		}
 		return 0;
 	}
+	thread->unmatched = 0;
 
 	of_stack = &p->stacks[block->stack].totals;
 	of_thread = &p->threads[block->thread].tally.totals;

@@ -40,6 +40,8 @@ struct mt_profile_totals {
 	uint64_t events;
 	uint64_t peak_time;		/* of the first event that reached peak_bytes; 0 if none */
 	uint64_t unmatched_frees;	/* of blocks never seen allocated; realloc's old ones too */
+	/* By glibc at a thread's end, of what the program had freed before; not in frees. */
+	uint64_t cache_frees;
 	uint64_t inherited_frees;	/* of copies a fork made; realloc's old ones too */
 	uint64_t conflicts;		/* allocations where a block was live: free not seen */
 	uint64_t late;			/* events out of order beyond what the file promises */

@@ -61,6 +61,7 @@ static void put_totals(struct mt_json *json, const struct mt_stat_report *report
 	mt_json_totals(json, &totals->all);
 	mt_json_member_u64(json, "peak_time", totals->peak_time);
 	mt_json_member_u64(json, "unmatched_frees", totals->unmatched_frees);
+	mt_json_member_u64(json, "thread_cache_frees", totals->cache_frees);
 	mt_json_member_u64(json, "inherited_frees", totals->inherited_frees);
 	mt_json_member_u64(json, "discarded_blocks", totals->discarded_blocks);
 	mt_json_member_u64(json, "discarded_bytes", totals->discarded_bytes);

@@ -78,7 +78,9 @@ sleep 0.5
 kill -INT $recorder
 sleep 0.2
 kill -INT $recorder
-wait $recorder
+code=0
+wait $recorder || code=$?
+is 'interrupted twice: exit status' $code 130
 mt-report check run.mt >check.txt 2>&1
 is 'interrupted twice: the file is whole' $? 0
 kill -0 "$(cat pid.txt)" 2>/dev/null

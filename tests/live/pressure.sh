@@ -68,10 +68,10 @@ is 'stopped for 5 s: nothing lost' $? 0
 
 # Past the time that was granted the command is killed, and the file says so.
 cat >stall.sh <<'EOF'
-mt-record --pressure-timeout 500ms --ring-size 64K -o - -- "$WORKLOADS/storm" 4 1000003
+mt-record --pressure-timeout 500ms --ring-size 64K -o - -- "$WORKLOADS/storm" 4 100000007
 echo $? >code.txt
 EOF
-bash stall.sh 2>err.txt | { sleep 4; cat >run.mt; }
+bash stall.sh 2>err.txt | { sleep 8; cat >run.mt; }
 is 'nobody reads the output: exit status' "$(cat code.txt)" 125
 matches 'nobody reads the output: said' err.txt 'pressure-timeout'
 mt-report check run.mt >out.txt 2>&1

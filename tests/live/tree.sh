@@ -11,6 +11,7 @@ is "forkexec: calls of exec'd programs" "$(folded count ';execd_take(;| )')" $((
 is 'forkexec: the stacks of the child that execs' "$(folded count ';main;child_take(;| )')" 53
 
 record threads "$WORKLOADS/threads"
+account threads frees
 is 'threads: calls' "$(folded count ';worker_take(;| )')" 10000
 holds 'threads: bytes' 's["allocated_bytes"] >= want["allocated_bytes"]'
 is 'threads: bytes of worker_take' "$(folded bytes ';worker_take(;| )')" 15565000

@@ -529,3 +529,27 @@ Test(blocks_table, survives_a_million_random_changes)
 	cr_expect_leq(table.cap, 4u * ADDRS);
 	mt_blocks_release(&table);
 }
+
+Test(aggregate, glibc_empties_a_threads_cache_as_it_ends)
+{
+	start();
+	lifecycle((struct mt_lifecycle){ .type = MT_LC_THREAD, .process = 0, .thread = 1,
+					 .tid = 501, .name = "", .path = "" });
+	alloc(1, 1, 0x10, 10, 1);
+	alloc(2, 1, 0x20, 10, 1);
+	release(3, 1, 0x99);		/* never seen: the program's own */
+	release(4, 1, 0x10);
+	release(5, 1, 0x20);
+	release(6, 1, 0x20);		/* out of the cache */
+	release(7, 1, 0x10);
+	release(8, 1, 0x77);		/* the cache itself */
+	lifecycle((struct mt_lifecycle){ .type = MT_LC_THREAD_EXIT, .time = 9, .thread = 1,
+					 .name = "", .path = "" });
+	release(10, 0, 0x88);
+	lifecycle((struct mt_lifecycle){ .type = MT_LC_THREAD_EXIT, .time = 11, .thread = 0,
+					 .name = "", .path = "" });
+	replay();
+	cr_expect_eq(totals->all.frees, 4);
+	cr_expect_eq(totals->cache_frees, 3);
+	cr_expect_eq(totals->unmatched_frees, 2);
+}

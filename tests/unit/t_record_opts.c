@@ -51,6 +51,9 @@ Test(record_opts, stack_size_has_bounds)
 	cr_assert_neq(PARSE("--stack-size", "65529", "ls"), 0);
 	cr_assert_not_null(strstr(error, "65528"), "%s", error);
 	cr_assert_neq(PARSE("--stack-size", "-1", "ls"), 0);
+	cr_assert_neq(PARSE("--stack-size", "7", "ls"), 0);
+	cr_assert_eq(PARSE("--stack-size", "8", "ls"), 0);
+	cr_assert_eq(PARSE("--stack-size", "0", "ls"), 0);
 }
 
 Test(record_opts, rings_are_powers_of_two)
