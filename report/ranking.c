@@ -1,5 +1,6 @@
 #include "report/ranking.h"
 
+#include "report/elide.h"
 #include "report/intern.h"
 
 #include <errno.h>
@@ -166,6 +167,8 @@ static int find_function(struct functions *f, const struct mt_location *location
 		row->location.function = location->function;
 		row->location.module = location->module;
 		row->location.offset = location->function ? 0 : location->offset;
+		row->passes = location->function &&
+			      mt_is_library_function(location->function, location->linkage);
 		f->seen[f->n] = 0;
 		*slot = (uint32_t)++f->n;
 	}
@@ -218,9 +221,9 @@ static bool calls_allocator(const struct functions *f, const struct mt_call *cal
 static int count_path(struct functions *f, const struct mt_ranked_path *row, uint32_t mark)
 {
 	uint32_t node = mt_paths_at(f->paths, row->path)->leaf, self = UINT32_MAX;
+	bool found = false, outside = false;
 	const struct mt_path_node *at;
 	const uint32_t *numbers;
-	bool found = false;
 	size_t n, i;
 	int err;
 
@@ -230,9 +233,10 @@ static int count_path(struct functions *f, const struct mt_ranked_path *row, uin
 		if (err)
 			return err;
 		for (i = 0; i < n; i++) {
-			if (!found) {
+			if (!found || (!outside && !f->rows[numbers[i]].passes)) {
 				self = numbers[i];
 				found = calls_allocator(f, mt_paths_call(f->paths, at->call), self);
+				outside = found && !f->rows[self].passes;
 			}
 			if (f->seen[numbers[i]] == mark)
 				continue;

@@ -22,6 +22,7 @@ struct mt_ranked_path {
 
 struct mt_ranked_function {
 	struct mt_location location;	/* function and module; offset if there is no function */
+	bool passes;		/* of the language's library: what it asks for is for its caller */
 	struct mt_totals self;		/* it calls the allocator */
 	struct mt_totals inclusive;	/* it or what it calls does; recursion counts once */
 };
@@ -37,7 +38,8 @@ int mt_rank_paths(const struct mt_profile *profile, const struct mt_paths *paths
 
 /*
  * All functions on those paths, unsorted; free() the rows. Self goes to the innermost
- * function that is not an allocator itself: malloc, operator new and the like.
+ * function that is neither an allocator (malloc, operator new and the like) nor of the language's
+ * own library (mt_is_library_function); on a path without such, to the one after the allocators.
  */
 int mt_rank_functions(const struct mt_ranked_path *rows, size_t n, const struct mt_paths *paths,
 		      const struct mt_names *names, struct mt_ranked_function **ret_functions,

@@ -1,5 +1,6 @@
 #include "report/render_text.h"
 
+#include "report/elide.h"
 #include "report/symbolize.h"
 
 #include <inttypes.h>
@@ -111,10 +112,14 @@ void mt_text_put_clean(const char *text, FILE *out)
 	}
 }
 
-void mt_text_put_name(const struct mt_location *location, FILE *out)
+void mt_text_put_name(const struct mt_location *location, size_t max, FILE *out)
 {
+	char *name;
+
 	if (location->function) {
-		mt_text_put_clean(location->function, out);
+		name = mt_elide(location->function, max);
+		mt_text_put_clean(name ? name : "?", out);
+		free(name);
 	} else if (location->module) {
 		mt_text_put_clean(location->module, out);
 		fprintf(out, "+0x%" PRIx64, location->offset);
@@ -130,13 +135,13 @@ const char *mt_text_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-const char *mt_text_tail(const char *path)
+const char *mt_text_path(const char *path, const char *cwd)
 {
-	const char *base = mt_text_base(path), *tail = base;
+	size_t n = strlen(cwd);
 
-	if (base - path < 2)
-		return base;
-	for (tail = base - 1; tail > path && tail[-1] != '/'; tail--)
-		;
-	return *tail == '.' || *tail == '/' ? base : tail;
+	if (n > 1 && !strncmp(path, cwd, n) && path[n] == '/')
+		path += n + 1;
+	else if (!strncmp(path, "./", 2))
+		path += 2;
+	return path;
 }

@@ -33,12 +33,16 @@ size_t mt_text_control(const char *text);
 /* Text without what would break a line or drive a terminal: such characters become ?. */
 void mt_text_put_clean(const char *text, FILE *out);
 
-/* Function, or path+0xoffset where no name is known, or just the address. */
-void mt_text_put_name(const struct mt_location *location, FILE *out);
+/*
+ * Function, in at most max bytes (mt_elide), or path+0xoffset where no name is known, or just
+ * the address.
+ */
+void mt_text_put_name(const struct mt_location *location, size_t max, FILE *out);
 
-/* The part after the last slash; with the name of its folder, unless that is a dot or two. */
+/* The part after the last slash. */
 const char *mt_text_base(const char *path);
-const char *mt_text_tail(const char *path);
+/* The part by which the file can be opened from the directory cwd ("": none is known). */
+const char *mt_text_path(const char *path, const char *cwd);
 
 /* Escape codes, all "" if colour is off. */
 struct mt_style {

@@ -7,6 +7,8 @@
 
 #define FRAMES_SHOWN 32		/* of one stack, and the outermost four */
 #define FRAMES_OUTER 4
+#define COLUMNS 160		/* of a line; names of functions are shortened to keep to it */
+#define NAME_MIN 60		/* but no further than this */
 
 static const char *const by_titles[MT_BY_KINDS] = {
 	[MT_BY_BYTES] = "allocated bytes",
@@ -81,26 +83,41 @@ static void put_summary(const struct mt_top_report *report, FILE *out)
 	putc('\n', out);
 }
 
-static void put_frame(const struct mt_location *frame, const struct mt_style *style, FILE *out)
+/* What a line of that many other bytes leaves to a name. */
+static size_t room(size_t other)
 {
-	fputs("      ", out);
-	mt_text_put_name(frame, out);
-	fputs(style->dim, out);
+	return other < COLUMNS - NAME_MIN ? COLUMNS - other : NAME_MIN;
+}
+
+static void put_frame(const struct mt_location *frame, const char *cwd,
+		      const struct mt_style *style, FILE *out)
+{
+	const char *where = NULL;
+	char line[16] = "";
+
 	if (frame->file) {
-		fputs("  ", out);
-		mt_text_put_clean(mt_text_tail(frame->file), out);
+		where = mt_text_path(frame->file, cwd);
 		if (frame->line)
-			fprintf(out, ":%" PRIu32, frame->line);
+			snprintf(line, sizeof(line), ":%" PRIu32, frame->line);
 	} else if (frame->function && frame->module) {
+		where = mt_text_base(frame->module);
+	}
+	fputs("      ", out);
+	mt_text_put_name(frame, room(6 + (where ? 2 + strlen(where) : 0) + strlen(line) +
+				     (frame->inlined ? strlen("  (inlined)") : 0)), out);
+	fputs(style->dim, out);
+	if (where) {
 		fputs("  ", out);
-		mt_text_put_clean(mt_text_base(frame->module), out);
+		mt_text_put_clean(where, out);
+		fputs(line, out);
 	}
 	if (frame->inlined)
 		fputs("  (inlined)", out);
 	fprintf(out, "%s\n", style->end);
 }
 
-static void put_frames(const struct mt_top_stack *stack, const struct mt_style *style, FILE *out)
+static void put_frames(const struct mt_top_stack *stack, const char *cwd,
+		       const struct mt_style *style, FILE *out)
 {
 	size_t i, shown = stack->n_frames;
 
@@ -116,12 +133,12 @@ static void put_frames(const struct mt_top_stack *stack, const struct mt_style *
 	if (shown > FRAMES_SHOWN + 2 * FRAMES_OUTER)
 		shown = FRAMES_SHOWN;
 	for (i = 0; i < shown; i++)
-		put_frame(stack->frames[i], style, out);
+		put_frame(stack->frames[i], cwd, style, out);
 	if (shown < stack->n_frames) {
 		fprintf(out, "      %s... %zu more ...%s\n", style->dim,
 			stack->n_frames - shown - FRAMES_OUTER, style->end);
 		for (i = stack->n_frames - FRAMES_OUTER; i < stack->n_frames; i++)
-			put_frame(stack->frames[i], style, out);
+			put_frame(stack->frames[i], cwd, style, out);
 	}
 	if (stack->end != MT_UNWIND_COMPLETE) {
 		fputs("      ", out);
@@ -155,7 +172,7 @@ static void put_stack(const struct mt_top_report *report, size_t index,
 	if (totals->temporary)
 		fprintf(out, ", %s temporary", mt_text_count(totals->temporary, buf[0]));
 	putc('\n', out);
-	put_frames(stack, style, out);
+	put_frames(stack, report->cwd ? report->cwd : "", style, out);
 }
 
 static void put_function(const struct mt_ranked_function *function,
@@ -163,16 +180,19 @@ static void put_function(const struct mt_ranked_function *function,
 {
 	uint64_t self = mt_weight(&function->self, report->by);
 	uint64_t inclusive = mt_weight(&function->inclusive, report->by);
+	const char *module = NULL;
 	char buf[4][MT_TEXT_MAX];
 
+	if (function->location.function && function->location.module)
+		module = mt_text_base(function->location.module);
 	fprintf(out, "%12s %7s %12s %7s  ", weight_text(self, report->by, buf[0]),
 		mt_text_share(self, report->whole, buf[1]),
 		weight_text(inclusive, report->by, buf[2]),
 		mt_text_share(inclusive, report->whole, buf[3]));
-	mt_text_put_name(&function->location, out);
-	if (function->location.function && function->location.module) {
+	mt_text_put_name(&function->location, room(43 + (module ? 2 + strlen(module) : 0)), out);
+	if (module) {
 		fputs("  ", out);
-		mt_text_put_clean(mt_text_base(function->location.module), out);
+		mt_text_put_clean(module, out);
 	}
 	putc('\n', out);
 }
@@ -184,6 +204,10 @@ static void put_functions(const struct mt_top_report *report, const struct mt_st
 
 	put_title(style, out, "Functions by their own ", by_titles[report->by], report->n_self,
 		  report->all_self);
+	if (report->passed)
+		fprintf(out, "%sWhat the language's own library asks for (std::, __gnu_cxx::, "
+			"Rust's alloc:: and core::)\ncounts for the function that called it."
+			"%s\n\n", style->dim, style->end);
 	fprintf(out, "%20s %20s\n", "self", "inclusive");
 	for (i = 0; i < report->n_self; i++)
 		put_function(&report->self[i], report, out);

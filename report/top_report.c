@@ -3,6 +3,7 @@
 #include "report/analysis.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 static size_t at_most(uint64_t rows, size_t n)
 {
@@ -96,11 +97,13 @@ static int build_functions(const struct mt_analysis *a, const struct mt_ranked_p
 			   size_t n, uint64_t limit, struct mt_top_report *report)
 {
 	struct mt_ranked_function *functions;
-	size_t all;
+	size_t all, i;
 	int err = mt_rank_functions(rows, n, a->paths, a->names, &functions, &all);
 
 	if (err)
 		return err;
+	for (i = 0; i < all; i++)
+		report->passed |= functions[i].passes;
 	err = take_functions(functions, all, report->by, false, limit, &report->self,
 			     &report->n_self, &report->all_self);
 	if (!err)
@@ -157,6 +160,7 @@ int mt_top_report_build(const struct mt_analysis *a, enum mt_by by, uint64_t lim
 	report.n_problems = a->problems.n;
 	if (a->run.last_time > a->run.header->start_time)
 		report.duration = a->run.last_time - a->run.header->start_time;
+	report.cwd = get_current_dir_name();
 	report.command = mt_run_command(&a->run);
 	err = report.command ? 0 : -ENOMEM;
 	if (!err)
@@ -191,5 +195,6 @@ void mt_top_report_release(struct mt_top_report *report)
 	free(report->inclusive);
 	free(report->processes);
 	free(report->command);
+	free(report->cwd);
 	memset(report, 0, sizeof(*report));
 }

@@ -31,6 +31,7 @@ struct mt_top_process {
 
 struct mt_top_report {
 	char *command;		/* owned */
+	char *cwd;		/* owned; source files below it are shown from there; NULL */
 	const struct mt_header *header;
 	uint64_t duration;	/* ns; 0: unknown */
 	const struct mt_profile_totals *totals;
@@ -43,6 +44,7 @@ struct mt_top_report {
 	size_t all_stacks;
 	struct mt_ranked_function *self, *inclusive;	/* shown; without those of no weight */
 	size_t n_self, n_inclusive, all_self, all_inclusive;
+	bool passed;		/* some functions have no self as they are a library's */
 	struct mt_top_process *processes;
 	size_t n_processes;	/* shown, of */
 	size_t all_processes;

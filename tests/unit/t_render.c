@@ -90,12 +90,14 @@ Test(render, parts_of_paths)
 	cr_expect_str_eq(mt_text_base("[vdso]"), "[vdso]");
 	cr_expect_str_eq(mt_text_base("/"), "/");
 	cr_expect_str_eq(mt_text_base("/dir/"), "/dir/");
-	cr_expect_str_eq(mt_text_tail("/build/src/malloc/malloc.c"), "malloc/malloc.c");
-	cr_expect_str_eq(mt_text_tail("./malloc.c"), "malloc.c");
-	cr_expect_str_eq(mt_text_tail("../x.c"), "x.c");
-	cr_expect_str_eq(mt_text_tail("/x.c"), "x.c");
-	cr_expect_str_eq(mt_text_tail("a/x.c"), "a/x.c");
-	cr_expect_str_eq(mt_text_tail("x.c"), "x.c");
+	cr_expect_str_eq(mt_text_path("/a/b/c.c", "/a"), "b/c.c");
+	cr_expect_str_eq(mt_text_path("/a/b/c.c", "/a/b"), "c.c");
+	cr_expect_str_eq(mt_text_path("/ab/c.c", "/a"), "/ab/c.c");
+	cr_expect_str_eq(mt_text_path("/a/c.c", "/"), "/a/c.c");
+	cr_expect_str_eq(mt_text_path("/a/c.c", ""), "/a/c.c");
+	cr_expect_str_eq(mt_text_path("/a", "/a"), "/a");
+	cr_expect_str_eq(mt_text_path("./malloc/malloc.c", "/a"), "malloc/malloc.c");
+	cr_expect_str_eq(mt_text_path("../x.c", "/a"), "../x.c");
 }
 
 Test(render, command_line_can_be_pasted)
@@ -117,7 +119,7 @@ static const struct mt_location
 		    .line = 99, .inlined = true, .module = "/opt/app" },
 	at_load = { .function = "app::load(int; int)", .file = "../src/load.cc", .line = 12,
 		    .module = "/opt/app" },
-	at_main = { .function = "main", .file = "../src/main.cc", .module = "/opt/app" },
+	at_main = { .function = "main", .file = "/home/app/src/main.cc", .module = "/opt/app" },
 	at_raw = { .module = "/opt/stripped.so", .offset = 0x1234 },
 	at_nowhere = { .offset = 0x7f00 };
 
@@ -162,7 +164,8 @@ static struct mt_ranked_function functions[] = {
 static const char *const problems[] = { "events were lost", "name\nwith a line break" };
 
 static const struct mt_top_report report = {
-	.command = (char *)"app --load", .header = &header, .duration = 2000000000,
+	.command = (char *)"app --load", .cwd = (char *)"/home/app",
+	.header = &header, .duration = 2000000000,
 	.totals = &totals, .n_threads = 2, .by = MT_BY_BYTES, .whole = 4 << 20,
 	.completeness = { .allocations = 1001,
 			  .allocations_by_end = { [MT_UNWIND_COMPLETE] = 1000,
@@ -190,8 +193,8 @@ static const char top_text[] =
 	"10 temporary\n"
 	"      malloc  libc.so.6\n"
 	"      operator new(unsigned long)  libstdc++.so.6\n"
-	"      std::vector<int>::grow()  12/vector.h:99  (inlined)\n"
-	"      app::load(int; int)  src/load.cc:12\n"
+	"      std::vector<int>::grow()  /usr/include/c++/12/vector.h:99  (inlined)\n"
+	"      app::load(int; int)  ../src/load.cc:12\n"
 	"      main  src/main.cc\n"
 	"\n"
 	"  2.  1.0 MiB  25.0 %, 1 allocation, 0 B at the peak, 0 B not freed\n"
@@ -267,6 +270,36 @@ Test(render, a_deep_stack_shows_both_ends)
 	cr_expect_not_null(strstr(text, "      main  src/main.cc\n\nFunctions"));
 }
 
+/* Nobody reads lines of two thousand columns. */
+Test(render, a_line_has_room_for_the_longest_name)
+{
+	static char name[2200];
+	struct mt_location at = { .function = name, .module = "/opt/app", .line = 123,
+				  .file = "/usr/include/c++/12/bits/vector.h", .inlined = true };
+	const struct mt_location *frames[] = { &at };
+	struct mt_ranked_function function = { .location = at, .self = { .allocated_bytes = 1 } };
+	struct mt_top_stack stack = { .frames = frames, .n_frames = 1 };
+	struct mt_top_report wide = report;
+	size_t n = 0, length;
+	char *line, *rest;
+
+	while (n < sizeof(name) - 40)
+		n += snprintf(name + n, sizeof(name) - n, "ns::type<int, ns::other<long> >::");
+	snprintf(name + n, sizeof(name) - n, "end(int)");
+	wide.stacks = &stack;
+	wide.n_stacks = wide.n_self = wide.n_inclusive = 1;
+	wide.self = wide.inclusive = &function;
+	wide.passed = true;
+	PRINTED(mt_render_top(&wide, &mt_style_plain, out));
+	cr_expect_not_null(strstr(text, "end(int)  /usr/include/c++/12/bits/vector.h:123  (in"));
+	cr_expect_not_null(strstr(text, "end(int)  app\n"));
+	cr_expect_not_null(strstr(text, "counts for the function that called it.\n\n   "));
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		length = strlen(line);
+		cr_expect_leq(length, 160, "%s", line);
+	}
+}
+
 Test(render, folded_lines)
 {
 	struct mt_top_stack none = { .kind = MT_RANKED_NO_STACK };
@@ -300,6 +333,7 @@ static int name(void *arg, const struct mt_frame *frame, const struct mt_locatio
 {
 	static const struct mt_location leaf = { .function = "je_malloc" };
 	static const struct mt_location new = { .function = "operator new(unsigned long)" };
+	static const struct mt_location lib = { .function = "bool std::regex_match<a>(a)" };
 	static const struct mt_location f[] = { { .function = "g", .inlined = true },
 						{ .function = "f" } };
 	static const struct mt_location outer = { .function = "main" };
@@ -307,27 +341,29 @@ static int name(void *arg, const struct mt_frame *frame, const struct mt_locatio
 	(void)arg;
 	*ret_n = frame->pc == 3 ? 2 : 1;
 	*ret_locations = frame->pc == 1 ? &leaf : frame->pc == 2 ? &new :
-			 frame->pc == 3 ? f : &outer;
+			 frame->pc == 3 ? f : frame->pc == 5 ? &lib : &outer;
 	return 0;
 }
 
 Test(render, a_functions_own_share_is_what_it_asks_an_allocator_for)
 {
-	static const uint64_t pcs[2][5] = { { 1, 2, 3, 3, 4 }, { 1, 4 } };
-	static const size_t depth[2] = { 5, 2 };
-	struct mt_ranked_path rows[2] = {
+	static const uint64_t pcs[3][6] = { { 1, 2, 5, 3, 3, 4 }, { 1, 4 }, { 1, 2, 5, 5 } };
+	static const size_t depth[3] = { 6, 2, 4 };
+	struct mt_ranked_path rows[3] = {
 		{ .path = 0, .totals = { .allocations = 10 } },
 		{ .path = 1, .totals = { .allocations = 1 } },
+		/* Nobody else is there. */
+		{ .path = 2, .totals = { .allocations = 3 } },
 	};
 	struct mt_ranked_function *ranked;
-	struct mt_frame frames[5];
+	struct mt_frame frames[6];
 	struct mt_stack stack = { 0 };
 	struct mt_paths *paths;
 	struct mt_names *names;
 	size_t i, j, n;
 
 	cr_assert_eq(mt_paths_new(NULL, &paths), 0);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		for (j = 0; j < depth[i]; j++)
 			frames[j] = (struct mt_frame){ .pc = pcs[i][j], .placement = UINT32_MAX,
 						       .exact = !j,
@@ -337,22 +373,28 @@ Test(render, a_functions_own_share_is_what_it_asks_an_allocator_for)
 		cr_assert_eq(mt_paths_add(paths, &stack, frames, depth[i], MT_UNWIND_COMPLETE), 0);
 	}
 	cr_assert_eq(mt_names_load(name, NULL, paths, &names), 0);
-	cr_assert_eq(mt_rank_functions(rows, 2, paths, names, &ranked, &n), 0);
-	cr_assert_eq(n, 5);
+	cr_assert_eq(mt_rank_functions(rows, 3, paths, names, &ranked, &n), 0);
+	cr_assert_eq(n, 6);
 
 	mt_sort_functions(ranked, n, MT_BY_COUNT, false);
 	cr_expect_str_eq(ranked[0].location.function, "g");
 	cr_expect_eq(ranked[0].self.allocations, 10);
 	cr_expect_eq(ranked[0].inclusive.allocations, 10, "recursion counts once");
-	cr_expect_str_eq(ranked[1].location.function, "main");
-	cr_expect_eq(ranked[1].self.allocations, 1);
-	cr_expect_eq(ranked[1].inclusive.allocations, 11);
-	cr_expect_eq(ranked[2].self.allocations, 0);
+	cr_expect_str_eq(ranked[1].location.function, "bool std::regex_match<a>(a)");
+	cr_expect_eq(ranked[1].self.allocations, 3);
+	cr_expect_eq(ranked[1].inclusive.allocations, 13);
+	cr_expect(ranked[1].passes);
+	cr_expect_str_eq(ranked[2].location.function, "main");
+	cr_expect_eq(ranked[2].self.allocations, 1);
+	cr_expect_eq(ranked[2].inclusive.allocations, 11);
+	cr_expect_eq(ranked[3].self.allocations, 0);
 
 	mt_sort_functions(ranked, n, MT_BY_COUNT, true);
-	cr_expect_str_eq(ranked[0].location.function, "main", "more of its own than je_malloc");
-	cr_expect_str_eq(ranked[1].location.function, "je_malloc");
-	cr_expect_str_eq(ranked[3].location.function, "f");
+	cr_expect_str_eq(ranked[0].location.function, "je_malloc");
+	cr_expect_str_eq(ranked[1].location.function, "bool std::regex_match<a>(a)",
+			 "more of its own than operator new");
+	cr_expect_str_eq(ranked[3].location.function, "main");
+	cr_expect_str_eq(ranked[5].location.function, "f");
 	free(ranked);
 	mt_names_free(names);
 	mt_paths_free(paths);
