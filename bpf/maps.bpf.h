@@ -95,6 +95,27 @@ struct {
 	__type(value, __u32);
 } seen_stacks SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} no_programs SEC(".maps");
+
+const volatile bool never;
+
+/*
+ * For every program on a uprobe. Since Linux 6.13 a program's stack frames lie in memory of its
+ * own, one piece a CPU, unless it can make a tail call; and a uprobe's program can be preempted
+ * by another thread that runs it on that CPU, which then overwrites the frames of the first:
+ * a kernel crash. The call is never made and is not even in the code that runs.
+ */
+static __always_inline void use_kernel_stack(void *ctx)
+{
+	if (never)
+		bpf_tail_call(ctx, &no_programs, 0);
+}
+
 static __always_inline void count_loss(__u32 kind)
 {
 	struct mt_loss_counter *loss;

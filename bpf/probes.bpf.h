@@ -151,6 +151,7 @@ int probe_alloc(struct pt_regs *ctx)
 	__u64 cookie, sp = PT_REGS_SP(ctx), size, count;
 	struct arguments args;
 
+	use_kernel_stack(ctx);
 	if (!state || inside_allocator(state, sp))
 		return 0;
 
@@ -195,6 +196,7 @@ int probe_return(struct pt_regs *ctx)
 	__u64 cookie, addr;
 	__u32 kind;
 
+	use_kernel_stack(ctx);
 	if (!state || !state->cookie)
 		return 0;
 #if defined(__TARGET_ARCH_x86)
@@ -234,6 +236,7 @@ int probe_free(struct pt_regs *ctx)
 	__u64 addr, time = bpf_ktime_get_ns();
 	struct arguments args;
 
+	use_kernel_stack(ctx);
 	if (!state || inside_allocator(state, PT_REGS_SP(ctx)))
 		return 0;
 	read_arguments(&args, ctx);
