@@ -1,0 +1,139 @@
+#include "record/guardian.h"
+
+#include <bpf/bpf.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/process_state.h"
+
+/* What stands for mt-record, and two processes that stand still. */
+static pid_t recorder, listed, unlisted;
+static int ready, go;	/* the recorder says it is ready, we say that it may end well */
+
+static void pause_ms(long ms)
+{
+	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	nanosleep(&time, NULL);
+}
+
+static char state_soon(pid_t pid, char want)
+{
+	int i;
+
+	for (i = 0; i < 4000 && mt_process_state(pid) != want; i++)
+		pause_ms(5);
+	return mt_process_state(pid);
+}
+
+static pid_t start_stopped(void)
+{
+	pid_t pid = fork();
+
+	cr_assert_geq(pid, 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	cr_assert_eq(kill(pid, SIGSTOP), 0);
+	cr_assert_eq(state_soon(pid, 'T'), 'T');
+	return pid;
+}
+
+static void run_recorder(int ring, int ready_fd, int go_fd)
+{
+	struct mt_guardian *guardian;
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (mt_guardian_start(ring, &guardian))
+		_exit(1);
+	mt_guardian_table(guardian)->pids[0] = -1;
+	mt_guardian_table(guardian)->pids[MT_STOP_SLOTS - 1] = listed;
+	if (write(ready_fd, "", 1) != 1 || read(go_fd, &byte, 1) != 1)
+		_exit(2);
+	mt_guardian_free(guardian);
+	_exit(0);
+}
+
+static void setup(void)
+{
+	int ready_fds[2], go_fds[2], ring;
+	char byte;
+
+	if (geteuid() != 0)
+		cr_skip_test("a ring needs root");
+	ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "t_guardian", 0, 0, 4096, NULL);
+	cr_assert_geq(ring, 0, "no ring: %s", strerror(errno));
+	/* A guardian that is left alone becomes our child. */
+	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	listed = start_stopped();
+	unlisted = start_stopped();
+	cr_assert_eq(pipe(ready_fds), 0);
+	cr_assert_eq(pipe(go_fds), 0);
+	recorder = fork();
+	cr_assert_geq(recorder, 0);
+	if (recorder == 0)
+		run_recorder(ring, ready_fds[1], go_fds[0]);
+	close(ready_fds[1]);
+	close(go_fds[0]);
+	close(ring);
+	ready = ready_fds[0];
+	go = go_fds[1];
+	cr_assert_eq(read(ready, &byte, 1), 1);
+}
+
+static void teardown(void)
+{
+	int i;
+
+	if (!listed)
+		return;
+	kill(listed, SIGKILL);
+	kill(unlisted, SIGKILL);
+	/* They and, if it has not been waited for, the guardian. */
+	for (i = 0; i < 4 && waitpid(-1, NULL, 0) > 0; i++)
+		;
+	close(ready);
+	close(go);
+}
+
+Test(guardian, resumes_what_a_killed_recorder_had_stopped, .init = setup, .fini = teardown)
+{
+	int status;
+	pid_t pid;
+
+	pause_ms(100);
+	cr_assert_eq(mt_process_state(listed), 'T');
+	cr_assert_eq(kill(recorder, SIGKILL), 0);
+	cr_expect_eq(state_soon(listed, 'S'), 'S');
+	cr_assert_eq(waitpid(recorder, &status, 0), recorder);
+
+	/* When it has looked long enough it ends; who was not ours stands still as before. */
+	pid = waitpid(-1, &status, 0);
+	cr_expect_gt(pid, 0);
+	cr_expect(pid != listed && pid != unlisted);
+	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	cr_expect_eq(mt_process_state(unlisted), 'T');
+}
+
+Test(guardian, does_nothing_if_the_recorder_ends_well, .init = setup, .fini = teardown)
+{
+	int status;
+
+	cr_assert_eq(write(go, "", 1), 1);
+	cr_assert_eq(waitpid(recorder, &status, 0), recorder);
+	cr_assert(WIFEXITED(status));
+	cr_assert_eq(WEXITSTATUS(status), 0);
+	/* mt_guardian_free() has waited for it: whatever it did is done. */
+	cr_expect_eq(mt_process_state(listed), 'T');
+	cr_expect_eq(mt_process_state(unlisted), 'T');
+	cr_expect_eq(waitpid(-1, NULL, WNOHANG), 0, "a process is left");
+}
