@@ -41,6 +41,8 @@ static int load_symbolizer(struct mt_analysis *a, const struct mt_module_options
 	struct mt_module_options options = *given;
 
 	options.kernel = a->run.header->kernel;
+	options.start_time = a->run.header->start_time;
+	options.start_realtime = a->run.header->start_realtime;
 	return mt_symbolizer_new(a->session, &options, &a->symbolizer);
 }
 

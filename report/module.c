@@ -298,7 +298,8 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 		module->status = mt_module_file_open_below(options->sysroot, file, &fd,
 							   module->reason);
 	else
-		module->status = mt_module_file_open(file, &fd, &proof, module->reason);
+		module->status = mt_module_file_open(file, options, &fd, &proof,
+						     module->reason);
 	if (module->status == MT_MODULE_VERIFIED) {
 		err = load(module, fd, memory, size);
 		if (err)

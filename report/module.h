@@ -27,7 +27,7 @@ struct mt_module;
 enum mt_module_status {
 	MT_MODULE_VERIFIED,	/* same (dev, ino), or same build-id */
 	MT_MODULE_GONE,		/* nothing at the path */
-	MT_MODULE_CHANGED,	/* another (dev, ino) at the path */
+	MT_MODULE_CHANGED,	/* another (dev, ino) at the path, or contents written since */
 	MT_MODULE_UNREADABLE,	/* see the reason */
 	MT_MODULE_NOT_ELF,
 	MT_MODULE_NO_FILE,	/* anonymous memory; [vdso] of another kernel */
@@ -37,6 +37,9 @@ struct mt_module_options {
 	const char *kernel;	/* uname -r of the recording, for [vdso]; NULL: unknown */
 	const char *debug_dir;	/* root of separate debug files; NULL: SYSROOT/usr/lib/debug */
 	const char *sysroot;	/* folder to look for all files in; NULL: this machine's own */
+	/* One moment by both clocks, as in the header; 0: files' times are not looked at. */
+	uint64_t start_time;
+	uint64_t start_realtime;
 };
 
 struct mt_module_segment {
@@ -59,9 +62,10 @@ struct mt_section {
  * the file at file->path must have file's (dev, ino), compared by major and minor, as stat(2) or
  * as a mapping shows them, and its generation where both sides know one; anything else is refused
  * before a byte of it is read. If it was written to since it was noted, its build-id must still be
- * the noted one. Below a sysroot the build-id alone decides, and a file without one is refused.
- * [vdso] is taken from this process if this kernel is the recorded one and the build-id agrees.
- * options NULL: all defaults.
+ * the noted one; one that nobody noted must not have been written to since it was first mapped.
+ * Below a sysroot the build-id alone decides, and a file without one is refused. [vdso] is taken
+ * from this process if this kernel is the recorded one and the build-id agrees. options NULL: all
+ * defaults.
  */
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
 		   struct mt_module **ret_module);

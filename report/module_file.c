@@ -18,6 +18,9 @@
 #include <unistd.h>
 
 #define VDSO_BYTES_MAX (1u << 20)
+#define NS_PER_S 1000000000ull
+/* A file's times come from the kernel's tick, up to this much behind its clock. */
+#define CLOCK_STEP (10 * 1000000ull)
 
 static bool ends_with(const char *s, const char *tail)
 {
@@ -112,6 +115,41 @@ static bool same_generation(const struct mt_file *file, int fd, char *reason)
 	snprintf(reason, MT_REASON_MAX,
 		 "inode %" PRIu64 " used again (generation %" PRIu32 ", recorded %" PRIu64 ")",
 		 file->ino, generation, file->generation);
+	return false;
+}
+
+static bool is_after(const struct timespec *time, uint64_t ns)
+{
+	if (time->tv_sec < 0)
+		return false;
+	if ((uint64_t)time->tv_sec > UINT64_MAX / NS_PER_S - 1)
+		return true;
+	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec > ns;
+}
+
+/*
+ * Were contents that nobody noted written since they were first mapped? Anybody can set the
+ * modification time, forward or back, but then the change time says when, and nobody sets that
+ * one. So what has an old change time is as it was, whatever else it claims. A new one alone
+ * proves nothing: chmod, a new hard link or a removed one make it too.
+ */
+static bool same_contents(const struct mt_file *file, const struct mt_module_options *options,
+			  const struct stat *st, char *reason)
+{
+	uint64_t since = 0, limit;
+
+	if (file->noted || !options->start_realtime)
+		return true;
+	/* Mapped before the recording: when is not known, so at its start. */
+	if (file->mapped > options->start_time)
+		since = file->mapped - options->start_time;
+	if (since > UINT64_MAX - CLOCK_STEP ||
+	    options->start_realtime > UINT64_MAX - CLOCK_STEP - since)
+		return true;
+	limit = options->start_realtime + since + CLOCK_STEP;
+	if (!is_after(&st->st_mtim, limit) || !is_after(&st->st_ctim, limit))
+		return true;
+	snprintf(reason, MT_REASON_MAX, "modified after it was mapped");
 	return false;
 }
 
@@ -223,7 +261,8 @@ static bool written_since(const struct mt_file *file, const struct stat *st)
 		file->mtime != st->st_mtim.tv_sec * 1000000000ull + st->st_mtim.tv_nsec);
 }
 
-enum mt_module_status mt_module_file_open(const struct mt_file *file, int *ret_fd,
+enum mt_module_status mt_module_file_open(const struct mt_file *file,
+					  const struct mt_module_options *options, int *ret_fd,
 					  bool *ret_written, char reason[MT_REASON_MAX])
 {
 	struct stat st;
@@ -258,7 +297,7 @@ enum mt_module_status mt_module_file_open(const struct mt_file *file, int *ret_f
 		return MT_MODULE_CHANGED;
 	}
 	*ret_written = written_since(file, &st);
-	if (!same_generation(file, fd, reason)) {
+	if (!same_generation(file, fd, reason) || !same_contents(file, options, &st, reason)) {
 		close(fd);
 		return MT_MODULE_CHANGED;
 	}

@@ -14,7 +14,8 @@
  * the caller's, and *ret_written says whether it has been written to since. Anything else: reason
  * says what was found and what was recorded.
  */
-enum mt_module_status mt_module_file_open(const struct mt_file *file, int *ret_fd,
+enum mt_module_status mt_module_file_open(const struct mt_file *file,
+					  const struct mt_module_options *options, int *ret_fd,
 					  bool *ret_written, char reason[MT_REASON_MAX]);
 
 /*

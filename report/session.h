@@ -55,6 +55,7 @@ struct mt_file {
 	uint32_t dev_minor;
 	uint64_t ino;
 	uint64_t generation;
+	uint64_t mapped;	/* when first: lowest time of its mappings */
 	/* As the recorder found it; noted: is that known? */
 	bool noted;
 	uint64_t size;

@@ -54,7 +54,7 @@ static int find_file(struct mt_space_build *b, const struct mt_mapping *row, uin
 	struct mt_file file = {
 		.path = mt_intern_text(session->strings, row->path),
 		.dev_major = row->dev_major, .dev_minor = row->dev_minor,
-		.ino = row->ino, .generation = row->generation,
+		.ino = row->ino, .generation = row->generation, .mapped = row->time,
 	};
 	uint32_t *slot;
 	int err;
@@ -75,6 +75,9 @@ static int find_file(struct mt_space_build *b, const struct mt_mapping *row, uin
 		session->files[session->n_files++] = file;
 		*slot = session->n_files;
 	}
+	/* Rows are in order of time within one process only. */
+	if (row->time < session->files[*slot - 1].mapped)
+		session->files[*slot - 1].mapped = row->time;
 	*ret_file = *slot - 1;
 	return 0;
 }

@@ -28,7 +28,7 @@ struct mt_location {
 
 /*
  * Borrows session, and options' strings; options NULL: defaults, without [vdso] (whose kernel
- * must be known: give the recording's header's).
+ * must be known: give the recording's header's) and without a look at the files' times.
  */
 int mt_symbolizer_new(struct mt_session *session, const struct mt_module_options *options,
 		      struct mt_symbolizer **ret_symbolizer);

@@ -65,6 +65,57 @@ rm prog
 mkdir prog
 gone_or_changed 'replaced by a folder' 'changed|not|gone'
 
+# Written over in place: the same inode, another program.
+fresh
+ino=$(stat -c %i prog)
+sleep 0.1
+cp /bin/true prog
+is 'overwritten in place: the inode is kept' "$(stat -c %i prog)" "$ino"
+gone_or_changed 'overwritten in place' 'changed.: (no build-id|build-id [0-9a-f]+) here'
+# Dated back: its change time tells nothing by itself, see CAVEATS of the manual.
+fresh
+sleep 0.1
+chmod 700 prog
+touch -d '2020-01-01' prog
+mt-report folded --by count run.mt >folded.txt 2>report.err
+is 'other permissions: status' $? 0
+matches 'other permissions: functions are named' folded.txt 'path_gamma'
+# Dated forward before it was mapped: nothing was written since.
+rm -rf run.mt* prog
+cp "$WORKLOADS/malloc_10007" prog
+touch -d '2100-01-01' prog
+mt-record -q -o run.mt -- ./prog >out.txt 2>err.txt
+mt-report folded --by count run.mt >folded.txt 2>report.err
+is 'dated in the future: status' $? 0
+matches 'dated in the future: functions are named' folded.txt 'path_gamma'
+# Written and mapped in one recording.
+rm -rf run.mt* prog
+mt-record -q -o run.mt -- sh -c "cp '$WORKLOADS/malloc_10007' prog && ./prog" >out.txt 2>err.txt
+mt-report folded --by count run.mt >folded.txt 2>report.err
+is 'written in the same recording: status' $? 0
+matches 'written in the same recording: functions are named' folded.txt 'path_gamma'
+# A library without a build-id, mapped by a program that stays as it is.
+rm -rf run.mt* prog d
+mkdir d
+echo 'void *malloc(unsigned long); void *alpha(void) { void *p = malloc(24); return p ? p : 0; }' >alpha.c
+echo 'void *malloc(unsigned long); void *beta(void) { return malloc(9); }
+void *alpha(void) { void *p = beta(); return p ? p : 0; }' >other.c
+echo 'void *alpha(void); int main(void) { return !alpha(); }' >main.c
+cc -g -shared -fPIC -Wl,--build-id=none -o d/libl.so alpha.c
+cc -g -shared -fPIC -Wl,--build-id=none -o other.so other.c
+cc -g -o prog main.c d/libl.so -Wl,-rpath,"$PWD/d"
+mt-record -q -o run.mt -- ./prog >out.txt 2>err.txt
+mt-report folded run.mt >folded.txt 2>report.err
+matches 'library: named' folded.txt 'alpha'
+sleep 0.1
+cp other.so d/libl.so
+mt-report folded run.mt >folded.txt 2>report.err
+is 'library overwritten in place: status' $? 1
+matches 'library overwritten in place: refused' report.err \
+	'/d/libl\.so: refused \(changed\): written to since it was recorded'
+matches 'library overwritten in place: path and offset' folded.txt 'd/libl\.so\+0x[0-9a-f]+'
+is 'library overwritten in place: no wrong name' "$(grep -cE 'alpha|beta' folded.txt)" 0
+
 # Deleted while it ran.
 rm -rf prog run.mt*
 cp "$WORKLOADS/malloc_10007" prog

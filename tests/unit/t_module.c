@@ -154,6 +154,61 @@ Test(module, replaced_file_is_refused)
 	expect_refused(&file, MT_MODULE_CHANGED, want);
 }
 
+static enum mt_module_status status_by_time(const char *path, uint64_t start_time,
+					    uint64_t start_realtime, uint64_t mapped)
+{
+	struct mt_module_options options = {
+		.start_time = start_time, .start_realtime = start_realtime,
+	};
+	struct mt_file file = file_at(path);
+	enum mt_module_status status;
+	struct mt_module *module;
+
+	file.mapped = mapped;
+	cr_assert_eq(mt_module_open(&file, &options, &module), 0);
+	status = mt_module_status(module);
+	cr_expect_str_eq(mt_module_reason(module), status == MT_MODULE_VERIFIED ? "" :
+			 "modified after it was mapped");
+	mt_module_free(module);
+	return status;
+}
+
+Test(module, contents_written_after_the_first_mapping_are_refused)
+{
+	const uint64_t tick = 10000000, boot = 5000000000;
+	const char *path = in_dir("a.so");
+	uint64_t written, changed;
+	struct stat st;
+
+	run("cc -O2 -fPIC -shared $S/calls.c -o $D/a.so; chmod 755 $D/a.so");
+	cr_assert_eq(stat(path, &st), 0);
+	written = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	/* Mapped before the recording, then so and so long after its start. */
+	cr_expect_eq(status_by_time(path, boot, written - tick, 0), MT_MODULE_VERIFIED);
+	cr_expect_eq(status_by_time(path, boot, written - tick - 1, 0), MT_MODULE_CHANGED);
+	cr_expect_eq(status_by_time(path, boot, written - tick - 1, boot - 7), MT_MODULE_CHANGED);
+	cr_expect_eq(status_by_time(path, boot, written - tick - 1, boot), MT_MODULE_CHANGED);
+	cr_expect_eq(status_by_time(path, boot, written - tick - 1, boot + 1),
+		     MT_MODULE_VERIFIED);
+	cr_expect_eq(status_by_time(path, boot, written - 3 * boot, boot + 2 * boot),
+		     MT_MODULE_CHANGED);
+	cr_expect_eq(status_by_time(path, boot, written - 3 * boot, boot + 3 * boot),
+		     MT_MODULE_VERIFIED);
+	/* Times that say nothing, or cannot be. */
+	cr_expect_eq(status_by_time(path, 0, 0, 0), MT_MODULE_VERIFIED);
+	cr_expect_eq(status_by_time(path, boot, UINT64_MAX, 0), MT_MODULE_VERIFIED);
+	cr_expect_eq(status_by_time(path, 0, written, UINT64_MAX), MT_MODULE_VERIFIED);
+
+	/* Dated forward: contents are as old as the last change. Dated back: not known. */
+	run("touch -d 2100-01-01 $D/a.so");
+	cr_assert_eq(stat(path, &st), 0);
+	changed = (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
+	cr_expect_eq(status_by_time(path, boot, changed - tick, 0), MT_MODULE_VERIFIED);
+	cr_expect_eq(status_by_time(path, boot, changed - tick - 1, 0), MT_MODULE_CHANGED);
+	run("touch -d 2001-01-01 $D/a.so");
+	cr_expect_eq(status_by_time(path, boot, changed - tick - 1, 0), MT_MODULE_VERIFIED);
+}
+
 Test(module, gone_deleted_and_no_file)
 {
 	struct mt_file file;

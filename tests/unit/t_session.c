@@ -381,6 +381,22 @@ Test(session, the_same_path_with_another_inode_is_another_file)
 	cr_expect_eq(mt_session_files(session), 2);
 }
 
+Test(session, a_file_is_mapped_since_its_first_mapping_in_any_process)
+{
+	start(0, 0);
+	start(1, 0);
+	map(50, 0, LIB, LIB + 0x1000, 0, "/lib");
+	map(70, 0, 2 * LIB, 2 * LIB + 0x1000, 0, "/lib");
+	map(30, 1, LIB, LIB + 0x1000, 0, "/lib");
+	map(60, 1, 3 * LIB, 3 * LIB + 0x1000, 0, "/other");
+	build();
+	cr_assert_eq(mt_session_files(session), 2);
+	cr_expect_eq(mt_session_file(session, 0)->mapped,
+		     strcmp(mt_session_file(session, 0)->path, "/lib") ? 60 : 30);
+	cr_expect_eq(mt_session_file(session, 1)->mapped,
+		     strcmp(mt_session_file(session, 1)->path, "/lib") ? 60 : 30);
+}
+
 Test(session, threads_and_names)
 {
 	start(0, 0);
