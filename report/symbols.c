@@ -15,18 +15,42 @@ struct entry {
 	uint8_t rank;		/* of its binding; the lowest is preferred */
 	uint8_t underscores;
 	bool duplicate;
+	bool label;		/* of code, without a type */
 };
 
 struct mt_symbols {
 	struct mt_symbol *symbols;
 	size_t n;
 	struct mt_spans functions;	/* value: index in symbols */
+	struct mt_spans labels;		/* for what is in no function */
 };
 
 /* $a, $d, $t, $x, alone or followed by a dot: marks of the ARM assemblers, not names. */
 static bool is_mapping_symbol(const char *name)
 {
 	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+}
+
+static bool in_code(const struct mt_module *module, uint64_t addr)
+{
+	const struct mt_module_segment *segments;
+	size_t n = mt_module_segments(module, &segments), i;
+
+	for (i = 0; i < n; i++)
+		if (segments[i].flags & PF_X && addr >= segments[i].vaddr &&
+		    addr - segments[i].vaddr < segments[i].memsz)
+			return true;
+	return false;
+}
+
+/*
+ * Functions written in assembler may lack a type. One without a size reaches to the next
+ * symbol, which only a whole table knows: .dynsym has but some.
+ */
+static bool is_label(const struct mt_module *module, const struct mt_elf_symbol *elf, int table)
+{
+	return elf->type == STT_NOTYPE && (elf->size || table != MT_TABLE_DYNSYM) &&
+	       in_code(module, elf->addr);
 }
 
 static void fill_entry(struct entry *entry, const struct mt_elf_symbol *elf, uint32_t order)
@@ -70,6 +94,7 @@ static int collect(struct mt_module *module, struct entry **ret_entries, size_t 
 			if (!elf.name[0] || is_mapping_symbol(elf.name))
 				continue;
 			fill_entry(&entries[n], &elf, n);
+			entries[n].label = is_label(module, &elf, table);
 			n++;
 		}
 	}
@@ -169,7 +194,8 @@ static uint64_t function_end(const struct entry *entry)
 	return entry->section_end < end ? entry->section_end : end;
 }
 
-static int index_functions(struct mt_symbols *symbols, const struct entry *entries, size_t n)
+static int index_functions(const struct entry *entries, size_t n, bool labels,
+			   struct mt_spans *spans)
 {
 	const struct entry **functions;
 	struct mt_range *ranges;
@@ -181,7 +207,7 @@ static int index_functions(struct mt_symbols *symbols, const struct entry *entri
 	if (!functions || !ranges)
 		goto out;
 	for (i = 0; i < n; i++) {
-		if (entries[i].symbol.function)
+		if (labels ? entries[i].label : entries[i].symbol.function)
 			functions[n_functions++] = &entries[i];
 	}
 	qsort(functions, n_functions, sizeof(*functions), by_addr_preference);
@@ -191,7 +217,7 @@ static int index_functions(struct mt_symbols *symbols, const struct entry *entri
 		ranges[i].value = functions[i] - entries;
 		ranges[i].order = i;
 	}
-	err = mt_spans_build(&symbols->functions, ranges, n_functions);
+	err = mt_spans_build(spans, ranges, n_functions);
 out:
 	free(functions);
 	free(ranges);
@@ -219,7 +245,9 @@ int mt_symbols_load(struct mt_module *module, struct mt_symbols **ret_symbols)
 	for (i = 0; i < n; i++)
 		symbols->symbols[i] = entries[i].symbol;
 	symbols->n = n;
-	err = index_functions(symbols, entries, n);
+	err = index_functions(entries, n, false, &symbols->functions);
+	if (!err)
+		err = index_functions(entries, n, true, &symbols->labels);
 	if (err)
 		goto out_free;
 	free(entries);
@@ -238,6 +266,7 @@ void mt_symbols_free(struct mt_symbols *symbols)
 		return;
 	free(symbols->symbols);
 	mt_spans_release(&symbols->functions);
+	mt_spans_release(&symbols->labels);
 	free(symbols);
 }
 
@@ -255,5 +284,7 @@ const struct mt_symbol *mt_symbols_find(const struct mt_symbols *symbols, uint64
 {
 	uint32_t index = mt_spans_find(&symbols->functions, svma);
 
+	if (index == MT_SPANS_NONE)
+		index = mt_spans_find(&symbols->labels, svma);
 	return index == MT_SPANS_NONE ? NULL : &symbols->symbols[index];
 }

@@ -37,6 +37,8 @@ const struct mt_symbol *mt_symbols_at(const struct mt_symbols *symbols, size_t i
  * The function that holds svma, or NULL. Never a data symbol, never one whose size or section
  * ends before svma. Where functions overlap, the one that starts last. Among aliases: global
  * before weak before local, then fewest leading underscores, then the shortest, then by name.
+ * Where there is no function, a symbol of code without a type, by the same rules; .dynsym's only
+ * if it has a size.
  */
 const struct mt_symbol *mt_symbols_find(const struct mt_symbols *symbols, uint64_t svma);
 

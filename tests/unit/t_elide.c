@@ -111,7 +111,8 @@ Test(elide, who_wrote_a_function)
 		"std::__new_allocator<a::b>::allocate(unsigned long, void const*)",
 		"std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&)",
 		"bool std::regex_match<a::b>(a::b)", "std::vector<int>::operator std::any<int>()",
-		"decltype(auto) std::invoke<a::b>(a::b)", "__gnu_cxx::new_allocator<a>::allocate(a)",
+		"decltype(auto) std::invoke<a::b>(a::b)",
+		"__gnu_cxx::new_allocator<a>::allocate(a)",
 	};
 	static const char *const own[] = {
 		"std::vector<std::string> app::load<int>(int)",

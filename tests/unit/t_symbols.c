@@ -85,7 +85,12 @@ Test(symbols, lookup_in_awkward_arrangements)
 	expect_find(base + 0x80, "unsized");
 	expect_find(base + 0x8f, "unsized");
 	expect_find(base + 0x90, NULL);
-	expect_find(base + 0xa0, NULL);
+	/* No function is there, but a label without a type, up to the next symbol. */
+	expect_find(base + 0xa0, "label");
+	expect_find(base + 0xaf, "label");
+	expect_find(base + 0xb0, "$dollar");
+	expect_find(base + 0xb3, "$dollar");
+	expect_find(base + 0xb4, NULL);
 	expect_find(0, NULL);
 	expect_find(UINT64_MAX, NULL);
 	unload();
@@ -120,6 +125,29 @@ Test(symbols, sizes_and_what_is_left_out)
 	cr_expect_gt(named("last_unsized")->size, 0x10);
 	expect_find(base + 0x1ff, "last_unsized");
 	expect_find(base + 0x200, NULL);
+	unload();
+}
+
+/* A table of some symbols does not tell how far a label reaches; data have no code. */
+Test(symbols, labels_of_stripped_files_and_of_data)
+{
+	uint64_t base;
+
+	run("printf '.text\\n.globl a,b,c\\na:.fill 16,1,0x90\\nb:.fill 16,1,0x90\\n"
+	    ".size b,8\\n.data\\nc:.fill 8,1,0\\n' > $D/l.s;"
+	    "cc -shared -nostdlib $D/l.s -o $D/l.so");
+	load(in_dir("l.so"));
+	base = named("a")->addr;
+	expect_find(base + 15, "a");
+	expect_find(base + 23, "b");
+	expect_find(base + 24, NULL);
+	expect_find(named("c")->addr, NULL);
+	unload();
+	run("strip $D/l.so");
+	load(in_dir("l.so"));
+	expect_find(base, NULL);
+	expect_find(base + 16, "b");
+	expect_find(base + 24, NULL);
 	unload();
 }
 
