@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#define DEBUG_DIR "/usr/lib/debug"	/* where mt-report looks if no option tells it */
+
 static int load_one(const struct mt_session *session, struct mt_symbolizer *symbolizer,
 		    uint32_t index, bool contents, struct mt_module_facts *facts)
 {
@@ -131,30 +133,49 @@ bool mt_module_refused(const struct mt_module_facts *facts)
 
 bool mt_module_lacks(const struct mt_module_facts *facts)
 {
-	return facts->calls && facts->status == MT_MODULE_VERIFIED &&
-	       (facts->unnamed || (facts->unlocated && !facts->lines));
+	/* Its debug file is in use already: there is no more to get. */
+	if (!facts->calls || facts->status != MT_MODULE_VERIFIED || *facts->debug_path)
+		return false;
+	return facts->unnamed || (facts->unlocated && !facts->lines);
 }
 
-void mt_module_put_advice(const struct mt_module_facts *facts, FILE *out)
+/* debuginfod-find leaves it where no other program looks. */
+static void put_debuginfod(const struct mt_module_facts *facts, const char *indent, FILE *out)
 {
 	size_t i;
 
-	if (!facts->lines)
-		fputs(facts->unnamed ? "some functions without name, no line numbers" :
-				       "no line numbers", out);
-	else
-		fputs("some functions without name", out);
-
-	/* glibc's debug symbols have been in a package of their own name for ever. */
-	if (facts->package && !strcmp(facts->package, "libc6"))
-		fputs(": apt install libc6-dbg", out);
-	else if (facts->package)
-		fprintf(out, ": apt install %s-dbgsym", facts->package);
-	else
-		fputs(": build it with -g and do not strip it", out);
-	if (!facts->n_build_id)
-		return;
-	fputs(", or debuginfod-find debuginfo ", out);
+	fprintf(out, "\n%sinstall -D $(debuginfod-find debuginfo ", indent);
 	for (i = 0; i < facts->n_build_id; i++)
 		fprintf(out, "%02x", facts->build_id[i]);
+	fprintf(out, ") " DEBUG_DIR "/.build-id/%02x/", facts->build_id[0]);
+	for (i = 1; i < facts->n_build_id; i++)
+		fprintf(out, "%02x", facts->build_id[i]);
+	fputs(".debug", out);
+}
+
+void mt_module_put_advice(const struct mt_module_facts *facts, const char *indent, FILE *out)
+{
+	bool by_id = facts->n_build_id > 1;
+
+	fputs(indent, out);
+	if (facts->lines)
+		fputs("some functions without name", out);
+	else
+		fputs(facts->unnamed ? "some functions without name, no line numbers" :
+				       "no line numbers", out);
+	/* No package has it: it was built here. */
+	if (!facts->package)
+		fprintf(out, ": build it with -g and do not strip it%s",
+			by_id ? "; or, as root" : "");
+	else
+		fputs(by_id ? "; as root, either of" : "; as root", out);
+	if (by_id)
+		put_debuginfod(facts, indent, out);
+	if (!facts->package)
+		return;
+	/* glibc's debug symbols have been in a package of their own name for ever. */
+	if (!strcmp(facts->package, "libc6"))
+		fprintf(out, "\n%sapt install libc6-dbg", indent);
+	else
+		fprintf(out, "\n%sapt install %s-dbgsym", indent, facts->package);
 }

@@ -49,7 +49,10 @@ void mt_modules_release(struct mt_modules *modules);
 bool mt_module_refused(const struct mt_module_facts *facts);
 /* Does it lack anything that the report would show? */
 bool mt_module_lacks(const struct mt_module_facts *facts);
-/* One line, without newline: what it lacks and how to get it. Only if it lacks something. */
-void mt_module_put_advice(const struct mt_module_facts *facts, FILE *out);
+/*
+ * What it lacks and how to get it; each line begins with indent, the last has no newline. Only
+ * if it lacks something.
+ */
+void mt_module_put_advice(const struct mt_module_facts *facts, const char *indent, FILE *out);
 
 #endif

@@ -275,13 +275,15 @@ static void put_modules(const struct mt_top_report *report, const struct mt_styl
 	if (!lacking)
 		return;
 	put_title(style, out, "To see more names and lines", "", 0, 0);
+	fprintf(out, "%sdebuginfod-find is in the package debuginfod; packages named -dbgsym are "
+		"from the debian-debug archive.%s\n\n", style->dim, style->end);
 	for (i = 0; i < modules->n; i++) {
 		if (!mt_module_lacks(&modules->facts[i]))
 			continue;
 		fputs("  ", out);
 		mt_text_put_clean(modules->facts[i].path, out);
-		fputs("\n      ", out);
-		mt_module_put_advice(&modules->facts[i], out);
+		putc('\n', out);
+		mt_module_put_advice(&modules->facts[i], "      ", out);
 		putc('\n', out);
 	}
 }

@@ -223,13 +223,41 @@ static const char top_text[] =
 	"\n"
 	"To see more names and lines\n"
 	"\n"
+	"debuginfod-find is in the package debuginfod; packages named -dbgsym are from the "
+	"debian-debug archive.\n"
+	"\n"
 	"  /lib/libc.so.6\n"
-	"      no line numbers: apt install libc6-dbg, or debuginfod-find debuginfo ab01\n"
+	"      no line numbers; as root, either of\n"
+	"      install -D $(debuginfod-find debuginfo ab01) /usr/lib/debug/.build-id/ab/01.debug\n"
+	"      apt install libc6-dbg\n"
 	"  /opt/stripped.so\n"
 	"      some functions without name, no line numbers: build it with -g and do not strip it\n"
 	"  /usr/bin/tool\n"
-	"      some functions without name, no line numbers: apt install tools-dbgsym, or "
-	"debuginfod-find debuginfo ff\n";
+	"      some functions without name, no line numbers; as root\n"
+	"      apt install tools-dbgsym\n";
+
+/* With a debug file in use there is nothing to install. */
+Test(render, what_a_module_lacks)
+{
+	struct mt_module_facts some = facts[0];
+
+	cr_expect(mt_module_lacks(&some));
+	some.unnamed = 1;
+	cr_expect(mt_module_lacks(&some));
+	some.debug_path = "/usr/lib/debug/.build-id/ab/01.debug";
+	cr_expect_not(mt_module_lacks(&some));
+	some = facts[0];
+	some.lines = true;
+	cr_expect_not(mt_module_lacks(&some));
+	some.unnamed = 1;
+	cr_expect(mt_module_lacks(&some));
+	some.package = NULL;
+	cr_expect_str_eq(PRINTED(mt_module_put_advice(&some, "  ", out)),
+			 "  some functions without name: build it with -g and do not strip it; "
+			 "or, as root\n"
+			 "  install -D $(debuginfod-find debuginfo ab01) "
+			 "/usr/lib/debug/.build-id/ab/01.debug");
+}
 
 Test(render, top)
 {
