@@ -135,6 +135,8 @@ Test(target, a_failed_exec_comes_back, .init = setup, .fini = teardown)
 	cr_assert_geq(fd, 0);
 	close(fd);
 	expect_exec_fails("/nonexistent/command", -ENOENT);
+	/* A folder of PATH that is closed to us would change the error. */
+	cr_assert_eq(setenv("PATH", "/usr/bin:/bin", 1), 0);
 	expect_exec_fails("no-command-of-this-name", -ENOENT);
 	expect_exec_fails(out, -EACCES);
 	expect_exec_fails(dir, -EACCES);
