@@ -139,6 +139,8 @@ static size_t name_strings(const char *name, char *out)
 		memcpy(out + n, "std::string", strlen("std::string"));
 		n += strlen("std::string");
 		name = found + strlen(full);
+		/* "> >" is for two that follow each other. */
+		name += starts_with(name, " >") != 0;
 	}
 	memcpy(out + n, name, strlen(name) + 1);
 	return n + strlen(name);

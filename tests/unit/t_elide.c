@@ -18,6 +18,7 @@ Test(elide, what_fits_stays)
 	expect("main", 16, "main");
 	expect("f(int, long, a)", 16, "f(int, long, a)");
 	expect("f<" STRING ">()", 200, "f<std::string>()");
+	expect("a<b<" STRING " > >()", 200, "a<b<std::string> >()");
 	expect("f<std::__cxx11::basic_string<char>()", 200,
 	       "f<std::__cxx11::basic_string<char>()");
 }
