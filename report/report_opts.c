@@ -23,7 +23,8 @@ static struct mt_report_opts parsed;
 		  "moment of the peak) or live (bytes never freed)" }
 #define OPTION_ROWS \
 	{ .kind = MT_OPTION_COUNT, .name = "rows", .alias = 'n', .value = &parsed.rows, \
-	  .arg = "N", .help = "stacks and functions to list (default 10; 0 is all)" }
+	  .arg = "N", .help = "stacks, functions and processes to list (default 10; 0 is " \
+		  "all)" }
 #define OPTION_FILES \
 	{ .kind = MT_OPTION_STRING, .name = "sysroot", .value = &parsed.sysroot, .arg = "DIR", \
 	  .help = "look for the mapped files below DIR; they are recognised by build-id" }, \

@@ -27,7 +27,8 @@ def shown(text):
 
 colour, plain, dumb = run(TERM="xterm"), run(TERM="xterm", NO_COLOR="1"), run(TERM="dumb")
 print("colour", "\x1b[1m" in colour, "\x1b[1m" in plain, "\x1b" in dumb)
-print("progress", "unwinding stacks..." in colour, "unwinding stacks..." in dumb)
+print("progress", *re.findall(r"mt-report: ([a-z ]+)\.\.\.", colour), sep="\n  ")
+print("progress", "..." in dumb)
 print("the same stays", shown(colour) == shown(plain) == shown(dumb))
 print("problems told once", shown(colour).count("refused"))
 PY
