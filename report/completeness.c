@@ -139,6 +139,35 @@ void mt_completeness_put(const struct mt_completeness *c, FILE *out)
 	}
 }
 
+uint64_t mt_completeness_incomplete(const struct mt_completeness *c)
+{
+	uint64_t sum = 0;
+	size_t end;
+
+	for (end = MT_UNWIND_COMPLETE + 1; end < MT_UNWIND_END_KINDS; end++)
+		sum += c->allocations_by_end[end];
+	return sum;
+}
+
+void mt_completeness_put_incomplete(const struct mt_completeness *c, FILE *out)
+{
+	const char *separator = "";
+	size_t end;
+
+	put_share(mt_completeness_incomplete(c), c->allocations, "of stacks are incomplete: ", out);
+	for (end = MT_UNWIND_COMPLETE + 1; end < MT_UNWIND_END_KINDS; end++) {
+		if (!c->allocations_by_end[end])
+			continue;
+		fputs(separator, out);
+		separator = ", ";
+		put_share(c->allocations_by_end[end], c->allocations, end_words[end], out);
+		if (end == MT_UNWIND_TRUNCATED)
+			fprintf(out, " at %u bytes (record with a larger --stack-size)",
+				c->stack_size);
+		put_culprits(c->culprits[end], out);
+	}
+}
+
 void mt_put_end(enum mt_unwind_end end, const char *module, FILE *out)
 {
 	static const char *const labels[MT_UNWIND_END_KINDS] = {

@@ -37,6 +37,11 @@ void mt_completeness_count(const struct mt_ranked_path *rows, size_t n,
 /* One line without newline: shares of the allocations' stacks, and what would help. */
 void mt_completeness_put(const struct mt_completeness *completeness, FILE *out);
 
+/* Allocations whose stack was captured but not followed to its thread's first frame. */
+uint64_t mt_completeness_incomplete(const struct mt_completeness *completeness);
+/* One line without newline: their share, each reason's, and what would help. */
+void mt_completeness_put_incomplete(const struct mt_completeness *completeness, FILE *out);
+
 /* What stands for the missing outer frames of a path: "[truncated]"; "" if it is complete. */
 void mt_put_end(enum mt_unwind_end end, const char *module, FILE *out);
 

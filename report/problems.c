@@ -1,6 +1,8 @@
 /* Why a report is partial, in words. */
 #include "report/analysis.h"
 
+#include "report/completeness.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -151,6 +153,32 @@ static int find_refused(struct mt_analysis *a)
 	return err;
 }
 
+/* Stacks that were captured and could not be followed to the end. */
+static int find_incomplete(struct mt_analysis *a)
+{
+	struct mt_ranked_path *rows;
+	struct mt_completeness c;
+	char *line = NULL;
+	FILE *out;
+	size_t n;
+	int err;
+
+	err = mt_rank_paths(a->profile, a->paths, MT_BY_COUNT, &rows, &n);
+	if (err)
+		return err;
+	mt_completeness_count(rows, n, a->paths, a->session, a->run.header->stack_size, &c);
+	free(rows);
+	if (!mt_completeness_incomplete(&c))
+		return 0;
+	out = open_memstream(&line, &n);
+	if (!out)
+		return -ENOMEM;
+	mt_completeness_put_incomplete(&c, out);
+	err = fclose(out) ? -ENOMEM : mt_problems_add(&a->problems, "%s", line);
+	free(line);
+	return err;
+}
+
 int mt_problems_find(struct mt_analysis *a)
 {
 	uint32_t i;
@@ -162,6 +190,8 @@ int mt_problems_find(struct mt_analysis *a)
 		err = find_events(a);
 	if (!err && a->profile && a->paths)
 		err = find_undefined(a);
+	if (!err && a->profile && a->paths)
+		err = find_incomplete(a);
 	if (!err && mt_session_bad_rows(a->session))
 		err = mt_problems_add(&a->problems, "%" PRIu64 " row%s on processes, threads or "
 				      "mappings at odds with others",
