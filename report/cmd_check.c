@@ -47,7 +47,8 @@ static void put_end(const char *file, const struct mt_reader_end *end, FILE *out
 	mt_text_put_clean(file, out);
 	switch (end->kind) {
 	case MT_END_COMPLETE:
-		fputs(": whole", out);
+		fputs(end->no_index ? ": contents whole, but the seek table is damaged or missing" :
+				      ": whole", out);
 		break;
 	case MT_END_NO_TRAILER:
 		fprintf(out, ": not finished: it ends after a frame, at byte %" PRIu64
@@ -92,7 +93,7 @@ int mt_cmd_check(const struct mt_report_opts *opts)
 		       " columns, keys or rows were passed over\n", opts->file, end.unknown_blocks,
 		       end.unknown_columns);
 	code = mt_cmd_finish(&problems, false);
-	if (end.kind != MT_END_COMPLETE && code == MT_EXIT_COMPLETE)
+	if ((end.kind != MT_END_COMPLETE || end.no_index) && code == MT_EXIT_COMPLETE)
 		code = MT_EXIT_PARTIAL;
 out:
 	mt_problems_release(&problems);

@@ -185,6 +185,7 @@ void mt_reader_end(const struct mt_reader *reader, struct mt_reader_end *ret_end
 	ret_end->offset = reader->end_offset;
 	ret_end->file_size = reader->file_size;
 	ret_end->frames = reader->n_frames;
+	ret_end->no_index = reader->no_index;
 	ret_end->unknown_blocks = max32(reader->unknown_blocks, reader->most_unknown_blocks);
 	ret_end->unknown_columns = max32(reader->unknown_columns, reader->most_unknown_columns);
 }

@@ -25,6 +25,7 @@ struct mt_reader_end {
 	uint64_t file_size;
 	uint32_t frames;	/* whole frames before it, header and trailer included */
 	uint32_t unknown_blocks;	/* of unknown kinds or newer versions, passed over */
+	bool no_index;		/* there is no sound seek table; whole contents do not need it */
 	uint32_t unknown_columns;	/* also keys, and rows of unknown types; passed over */
 };
 

@@ -28,6 +28,7 @@ struct mt_reader {
 	uint32_t n_frames;		/* readable ones */
 	enum mt_reader_end_kind end;
 	uint64_t end_offset;
+	bool no_index;			/* frames were found by walking */
 
 	/* The pass being made. */
 	uint32_t wanted;

@@ -139,8 +139,10 @@ static int find_frames(struct mt_reader *reader)
 	int err;
 
 	err = mt_seek_table_read(reader->fd, reader->file_size, &entries, &n);
-	if (err == -MT_E_NO_DATA)
+	if (err == -MT_E_NO_DATA) {
+		reader->no_index = true;
 		return walk(reader);
+	}
 	if (err)
 		return err;
 	for (i = 0; i < n && !err; i++) {
