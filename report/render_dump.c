@@ -1,6 +1,7 @@
 #include "report/render_dump.h"
 
 #include "report/json.h"
+#include "report/render_json.h"
 #include "report/render_text.h"
 #include "report/session.h"
 #include "report/stat_report.h"
@@ -180,8 +181,10 @@ void mt_dump_put_lifecycle_json(const struct mt_session *session, const struct m
 				   mt_session_process(session, row->parent)->pid);
 		mt_json_member_bool(&json, "shares_memory", row->shares_memory);
 	}
-	if (row->type == MT_LC_EXIT)
+	if (row->type == MT_LC_EXIT) {
 		mt_json_member_i64(&json, "status", row->status);
+		mt_json_member_exit(&json, true, row->status);
+	}
 	if (*row->name)
 		mt_json_member_string(&json, "name", row->name);
 	if (*row->path)

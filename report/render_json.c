@@ -5,6 +5,8 @@
 #include "report/module_facts.h"
 #include "report/symbolize.h"
 
+#include <sys/wait.h>
+
 void mt_json_totals(struct mt_json *json, const struct mt_totals *totals)
 {
 	mt_json_member_u64(json, "allocations", totals->allocations);
@@ -68,4 +70,18 @@ void mt_json_module(struct mt_json *json, const struct mt_module_facts *facts, b
 			mt_json_member_string(json, "package", facts->package);
 	}
 	mt_json_object_end(json);
+}
+
+void mt_json_member_exit(struct mt_json *json, bool known, int32_t status)
+{
+	mt_json_key(json, "exit_status");
+	if (known && WIFEXITED(status))
+		mt_json_i64(json, WEXITSTATUS(status));
+	else
+		mt_json_null(json);
+	mt_json_key(json, "signal");
+	if (known && WIFSIGNALED(status))
+		mt_json_i64(json, WTERMSIG(status));
+	else
+		mt_json_null(json);
 }

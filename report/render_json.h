@@ -22,4 +22,7 @@ void mt_json_member_strings(struct mt_json *json, const char *key, const char *c
 /* Array element. */
 void mt_json_module(struct mt_json *json, const struct mt_module_facts *facts, bool contents);
 
+/* "exit_status" and "signal" of what wait(2) reports: one of them null, both if it is not known. */
+void mt_json_member_exit(struct mt_json *json, bool known, int32_t status);
+
 #endif

@@ -24,6 +24,8 @@ static void put_header(struct mt_json *json, const struct mt_run *run)
 		mt_json_i64(json, run->trailer->status);
 	else
 		mt_json_null(json);
+	mt_json_member_exit(json, run->trailer && run->trailer->status_known,
+			    run->trailer ? run->trailer->status : 0);
 	mt_json_member_u64(json, "stack_size", h->stack_size);
 	mt_json_member_u64(json, "ring_size", h->ring_size);
 	mt_json_member_u64(json, "stack_ring_size", h->stack_ring_size);

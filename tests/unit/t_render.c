@@ -1,4 +1,5 @@
 #include "common/artifact.h"
+#include "report/render_json.h"
 #include "report/folded.h"
 #include "report/names.h"
 #include "report/packages.h"
@@ -467,4 +468,31 @@ Test(render, packages_are_found_by_path_with_and_without_usr)
 	rmdir(dir);
 	cr_assert_eq(mt_packages_find(dir, paths, 4, packages), 0, "no such folder is no error");
 	cr_expect_null(packages[0]);
+}
+
+static void expect_exit(bool known, int32_t status, const char *want)
+{
+	struct mt_json json;
+	char *got = NULL;
+	size_t n;
+	FILE *out = open_memstream(&got, &n);
+
+	cr_assert_not_null(out);
+	mt_json_init(&json, out, false);
+	mt_json_object_begin(&json);
+	mt_json_member_exit(&json, known, status);
+	mt_json_object_end(&json);
+	mt_json_finish(&json);
+	fclose(out);
+	cr_expect_str_eq(got, want);
+	free(got);
+}
+
+Test(render, how_a_command_ended)
+{
+	expect_exit(true, 3 << 8, "{\"exit_status\":3,\"signal\":null}\n");
+	expect_exit(true, 0, "{\"exit_status\":0,\"signal\":null}\n");
+	expect_exit(true, 11, "{\"exit_status\":null,\"signal\":11}\n");
+	expect_exit(true, 6 | 0x80, "{\"exit_status\":null,\"signal\":6}\n");
+	expect_exit(false, 0, "{\"exit_status\":null,\"signal\":null}\n");
 }
