@@ -122,7 +122,8 @@ int mt_elf_image_open(int fd, struct mt_elf_image *ret_image)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
 		return -MT_E_NOT_ELF;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	/* Shared: in private mappings the kernel shows the breakpoints of uprobes, anybody's. */
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
 	image.bytes = bytes;

@@ -1,0 +1,41 @@
+/*
+ * record/code_walk.h - where a function of an ELF file returns, and what it jumps on to.
+ *
+ * A probe on a return instruction, unlike a return probe, leaves the stack as it is: exceptions
+ * pass. So functions that may throw are probed there. The function is followed from its entry
+ * over all branches, and over jumps to other functions where asked, since those return to the
+ * same caller.
+ */
+#ifndef MT_CODE_WALK_H
+#define MT_CODE_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_elf_image;
+
+#define MT_WALK_RETURNS_MAX 64
+#define MT_WALK_JUMPS_MAX 64
+
+struct mt_code_walk {
+	uint64_t returns[MT_WALK_RETURNS_MAX];	/* virtual addresses of return instructions */
+	size_t n_returns;
+	uint64_t jumps[MT_WALK_JUMPS_MAX];	/* functions that end it with a jump to them */
+	size_t n_jumps;
+	const char *imports[MT_WALK_JUMPS_MAX];	/* the same, in other files; names */
+	size_t n_imports;
+	bool unknown;		/* there may be more: code not understood, or too much of it */
+};
+
+/*
+ * Does the function at vaddr do nothing but jump to another one of this file? *ret_target
+ * is where that is, even if other files may replace it.
+ */
+bool mt_code_only_jumps(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_target);
+
+/* Walk the function at vaddr; into: also the functions it jumps to, if they are in this file. */
+void mt_code_walk(const struct mt_elf_image *image, uint64_t vaddr, bool into,
+		  struct mt_code_walk *ret_walk);
+
+#endif

@@ -1,0 +1,183 @@
+#include "record/elf_frames.h"
+
+#include "record/elf_image.h"
+
+#define PE_UDATA4 0x03
+#define PE_PCREL_SDATA4 0x1b
+#define PE_DATAREL_SDATA4 0x3b
+
+struct cursor {
+	const uint8_t *pos;
+	const uint8_t *end;
+};
+
+/* Bytes of the file from a virtual address on. */
+static struct cursor cursor_at(const struct mt_elf_image *image, uint64_t vaddr)
+{
+	int64_t offset = mt_elf_image_offset(image, vaddr, 0);
+	struct cursor cur = {};
+
+	if (offset >= 0 && (uint64_t)offset < image->size) {
+		cur.pos = image->bytes + offset;
+		cur.end = image->bytes + image->size;
+	}
+	return cur;
+}
+
+static bool skip(struct cursor *cur, size_t n)
+{
+	if ((size_t)(cur->end - cur->pos) < n)
+		return false;
+	cur->pos += n;
+	return true;
+}
+
+static bool take(struct cursor *cur, void *to, size_t n)
+{
+	const uint8_t *from = cur->pos;
+
+	if (!skip(cur, n))
+		return false;
+	memcpy(to, from, n);
+	return true;
+}
+
+static bool skip_leb(struct cursor *cur)
+{
+	uint8_t byte;
+
+	do {
+		if (!take(cur, &byte, 1))
+			return false;
+	} while (byte & 0x80);
+	return true;
+}
+
+static size_t encoded_size(uint8_t encoding)
+{
+	switch (encoding & 0x0f) {
+	case 0x02:
+	case 0x0a: return 2;
+	case 0x03:
+	case 0x0b: return 4;
+	case 0x00:
+	case 0x04:
+	case 0x0c: return 8;
+	}
+	return 0;
+}
+
+/* How a CIE says that its FDEs encode addresses; 0 (8 bytes) if it does not. */
+static bool fde_encoding(const struct mt_elf_image *image, uint64_t cie, uint8_t *ret_encoding)
+{
+	struct cursor cur = cursor_at(image, cie);
+	const char *augmentation;
+	uint32_t length, id;
+	uint8_t version, encoding = 0, personality;
+
+	if (!take(&cur, &length, 4) || !take(&cur, &id, 4) || id != 0 || !take(&cur, &version, 1))
+		return false;
+	augmentation = (const char *)cur.pos;
+	if (!skip(&cur, strnlen(augmentation, (size_t)(cur.end - cur.pos)) + 1) ||
+	    !skip_leb(&cur) || !skip_leb(&cur) || !skip_leb(&cur))
+		return false;
+	if (*augmentation == 'z' && !skip_leb(&cur))
+		return false;
+	for (; *augmentation; augmentation++) {
+		if (*augmentation == 'R') {
+			if (!take(&cur, &encoding, 1))
+				return false;
+		} else if (*augmentation == 'L') {
+			if (!skip(&cur, 1))
+				return false;
+		} else if (*augmentation == 'P') {
+			if (!take(&cur, &personality, 1) || !skip(&cur, encoded_size(personality)))
+				return false;
+		}
+	}
+	*ret_encoding = encoding;
+	return true;
+}
+
+/* The length that the FDE at vaddr gives its function. */
+static bool fde_size(const struct mt_elf_image *image, uint64_t fde, uint64_t *ret_size)
+{
+	struct cursor cur = cursor_at(image, fde);
+	uint32_t length, distance;
+	uint8_t encoding;
+	uint64_t size = 0;
+	size_t width;
+
+	if (!take(&cur, &length, 4) || !take(&cur, &distance, 4) || length == 0 ||
+	    length == UINT32_MAX || distance > fde + 4 ||
+	    !fde_encoding(image, fde + 4 - distance, &encoding))
+		return false;
+	width = encoded_size(encoding);
+	if (width < 4 || !skip(&cur, width) || !take(&cur, &size, width))
+		return false;
+	*ret_size = size;
+	return true;
+}
+
+/* A table entry: where a function begins and its FDE is, relative to the header. */
+struct entry {
+	int32_t start;
+	int32_t fde;
+};
+
+/* The header's sorted table. */
+static bool find_table(const struct mt_elf_image *image, uint64_t *ret_header,
+		       struct cursor *ret_table, uint32_t *ret_n)
+{
+	uint8_t encodings[4];
+	struct cursor cur;
+	uint32_t n;
+	size_t i;
+
+	for (i = 0; i < image->n_phdrs; i++)
+		if (image->phdrs[i].p_type == PT_GNU_EH_FRAME)
+			break;
+	if (i == image->n_phdrs)
+		return false;
+	cur = cursor_at(image, image->phdrs[i].p_vaddr);
+	if (!take(&cur, encodings, 4) || encodings[0] != 1 || encodings[1] != PE_PCREL_SDATA4 ||
+	    encodings[2] != PE_UDATA4 || encodings[3] != PE_DATAREL_SDATA4 || !skip(&cur, 4) ||
+	    !take(&cur, &n, 4) || n > (size_t)(cur.end - cur.pos) / sizeof(struct entry))
+		return false;
+	*ret_header = image->phdrs[i].p_vaddr;
+	*ret_table = cur;
+	*ret_n = n;
+	return true;
+}
+
+bool mt_elf_frame_range(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_start,
+			uint64_t *ret_end)
+{
+	uint64_t header, start, size;
+	struct cursor table;
+	struct entry entry;
+	uint32_t n, low = 0, high, middle;
+
+	if (!find_table(image, &header, &table, &n))
+		return false;
+	/* The last entry that begins at vaddr or before. */
+	high = n;
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		memcpy(&entry, table.pos + (size_t)middle * sizeof(entry), sizeof(entry));
+		if (header + (uint64_t)(int64_t)entry.start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	memcpy(&entry, table.pos + (size_t)(low - 1) * sizeof(entry), sizeof(entry));
+	start = header + (uint64_t)(int64_t)entry.start;
+	if (!fde_size(image, header + (uint64_t)(int64_t)entry.fde, &size) || vaddr < start ||
+	    vaddr - start >= size)
+		return false;
+	*ret_start = start;
+	*ret_end = start + size;
+	return true;
+}
