@@ -24,11 +24,12 @@ struct mt_buf;
 #define MT_FORMAT_VERSION 1
 #define MT_FRAME_CONTENT_MAX (16u << 20)	/* a frame's uncompressed bytes */
 #define MT_BLOCK_EVENTS_MAX (1u << 18)		/* rows of one block */
-#define MT_BLOCK_ROWS_MAX (1u << 16)		/* lifecycle, mappings, loss, files */
+#define MT_BLOCK_ROWS_MAX (1u << 16)		/* lifecycle, mappings, loss, files, coverage */
 #define MT_BLOCK_STACKS_MAX (1u << 12)
 #define MT_STRING_MAX (1u << 16)
 #define MT_ARG_MAX (2u << 20)			/* one argument; the kernel allows 32 pages */
 #define MT_ARGS_MAX (1u << 20)
+#define MT_FUNCTIONS_MAX 4096u			/* names in a row of coverage */
 #define MT_FRAMES_MAX (1u << 26)
 #define MT_TRAILER_FRAMES_MAX (1u << 22)	/* beyond, a trailer has no frame_kinds */
 
@@ -42,7 +43,8 @@ enum mt_block_kind {
 	MT_BLOCK_LOSS,
 	MT_BLOCK_CHECKPOINT,
 	MT_BLOCK_TRAILER,
-	MT_BLOCK_FILES,		/* numbers are part of the format: new ones come last */
+	MT_BLOCK_FILES,
+	MT_BLOCK_COVERAGE,	/* numbers are part of the format: new ones come last */
 	MT_BLOCK_KINDS
 };
 #define MT_KIND_BIT(kind) (1u << (kind))
@@ -79,6 +81,29 @@ struct mt_loss {
 	uint64_t count;
 	uint64_t first;		/* time of the first and the last, ns; 0 if unknown */
 	uint64_t last;
+};
+
+enum mt_coverage_type {
+	MT_COVERAGE_SOURCE = 1,	/* an allocator in a file, probed */
+	MT_COVERAGE_EVENTS = 2,	/* how many events came from it so far; the last row counts */
+	MT_COVERAGE_GAP = 3,	/* something that could not be probed */
+	MT_COVERAGE_TYPES
+};
+
+/* Where events can come from, and where they cannot. */
+struct mt_coverage_row {
+	uint32_t type;		/* enum mt_coverage_type */
+	uint32_t id;		/* source, events: from 1, without gaps */
+	const char *kind;	/* source: "glibc", "musl", "jemalloc", ..., "user", "other" */
+	const char *path;	/* source, gap: the file; "" if it is about none */
+	uint32_t dev_major;	/* source, gap: of the file, as stat(2) sees it; 0 if about none */
+	uint32_t dev_minor;
+	uint64_t ino;
+	uint32_t n_functions;
+	const char **functions;	/* source: the functions probed */
+	const char *function;	/* gap: the function; "": all of the file */
+	const char *reason;	/* gap: why, for people */
+	uint64_t events;	/* events */
 };
 
 /*
@@ -127,6 +152,7 @@ struct mt_block {
 		struct mt_event *events;
 		struct mt_mapping *mappings;
 		struct mt_loss *loss;
+		struct mt_coverage_row *coverage;
 		struct mt_checkpoint *checkpoint;
 		struct mt_trailer *trailer;
 		struct mt_file_note *files;
@@ -141,6 +167,7 @@ int mt_encode_stacks(struct mt_buf *buf, const struct mt_stack *stacks, uint32_t
 int mt_encode_events(struct mt_buf *buf, const struct mt_event *events, uint32_t n);
 int mt_encode_mappings(struct mt_buf *buf, const struct mt_mapping *rows, uint32_t n);
 int mt_encode_loss(struct mt_buf *buf, const struct mt_loss *rows, uint32_t n);
+int mt_encode_coverage(struct mt_buf *buf, const struct mt_coverage_row *rows, uint32_t n);
 int mt_encode_checkpoint(struct mt_buf *buf, const struct mt_checkpoint *checkpoint);
 int mt_encode_trailer(struct mt_buf *buf, const struct mt_trailer *trailer);
 int mt_encode_files(struct mt_buf *buf, const struct mt_file_note *rows, uint32_t n);

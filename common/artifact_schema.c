@@ -97,6 +97,28 @@ static const struct mt_field loss_fields[] = {
 #undef F
 };
 
+#define COVERED (TYPE(MT_COVERAGE_SOURCE) | TYPE(MT_COVERAGE_EVENTS))
+#define COVERAGE_FILE (TYPE(MT_COVERAGE_SOURCE) | TYPE(MT_COVERAGE_GAP))
+
+static const struct mt_field coverage_fields[] = {
+#define F(kind, member, types) FIELD(mt_coverage_row, kind, member, types)
+	F(U32, type, 0),
+	F(U32, id, COVERED),
+	F(STR, kind, TYPE(MT_COVERAGE_SOURCE)),
+	F(STR, path, COVERAGE_FILE),
+	F(U32, dev_major, COVERAGE_FILE),
+	F(U32, dev_minor, COVERAGE_FILE),
+	F(U64, ino, COVERAGE_FILE),
+	{ .name = "functions", .kind = MT_FIELD_STRS,
+	  .offset = offsetof(struct mt_coverage_row, functions),
+	  .count = offsetof(struct mt_coverage_row, n_functions), .max = MT_FUNCTIONS_MAX,
+	  .types = TYPE(MT_COVERAGE_SOURCE) },
+	F(STR, function, TYPE(MT_COVERAGE_GAP)),
+	F(STR, reason, TYPE(MT_COVERAGE_GAP)),
+	F(U64, events, TYPE(MT_COVERAGE_EVENTS)),
+#undef F
+};
+
 static const struct mt_field checkpoint_fields[] = {
 #define F(kind, member) FIELD(mt_checkpoint, kind, member, 0)
 	F(U64, time),
@@ -155,6 +177,9 @@ static const struct mt_table tables[MT_BLOCK_KINDS] = {
 	[MT_BLOCK_TRAILER] = { "trailer", ONE(mt_trailer), FIELDS(trailer_fields) },
 	[MT_BLOCK_FILES] = { "files", ROWS(mt_file_note, MT_BLOCK_ROWS_MAX),
 			     .type = MT_TYPE_NONE, FIELDS(file_fields) },
+	[MT_BLOCK_COVERAGE] = { "coverage", ROWS(mt_coverage_row, MT_BLOCK_ROWS_MAX),
+				TYPED(mt_coverage_row, MT_COVERAGE_TYPES),
+				FIELDS(coverage_fields) },
 };
 
 const struct mt_table *mt_table(enum mt_block_kind kind)

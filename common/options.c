@@ -141,6 +141,19 @@ static int set_choice(const struct mt_option *option, const char *text, char *er
 	return -EINVAL;
 }
 
+static int add_value(const struct mt_option *option, const char *text, char *error)
+{
+	struct mt_option_list *list = option->value;
+
+	if (list->n == MT_OPTION_LIST_MAX) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s is given more than %d times",
+			 option->name, MT_OPTION_LIST_MAX);
+		return -EINVAL;
+	}
+	list->values[list->n++] = text;
+	return 0;
+}
+
 static int set_value(const struct mt_option *option, const char *text, char *error)
 {
 	uint64_t value;
@@ -148,11 +161,14 @@ static int set_value(const struct mt_option *option, const char *text, char *err
 
 	switch (option->kind) {
 	case MT_OPTION_STRING:
+	case MT_OPTION_LIST:
 		if (!*text) {
 			snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s: the value is empty",
 				 option->name);
 			return -EINVAL;
 		}
+		if (option->kind == MT_OPTION_LIST)
+			return add_value(option, text, error);
 		*(const char **)option->value = text;
 		return 0;
 	case MT_OPTION_CHOICE:

@@ -195,6 +195,38 @@ static void put_modules(const struct mt_modules *modules, const struct mt_style 
 	}
 }
 
+static void put_coverage(const struct mt_coverage_facts *coverage, const struct mt_style *style,
+			 FILE *out)
+{
+	char buf[MT_TEXT_MAX];
+	uint32_t i;
+
+	if (!coverage->n_sources && !coverage->n_gaps)
+		return;
+	fprintf(out, "\n%sAllocators%s\n\n", style->title, style->end);
+	if (coverage->n_sources)
+		fprintf(out, "  %12s %10s  %-9s file\n", "events", "functions", "kind");
+	for (i = 0; i < coverage->n_sources; i++) {
+		fprintf(out, "  %12s %10" PRIu32 "  ",
+			mt_text_count(coverage->sources[i].events, buf),
+			coverage->sources[i].functions);
+		mt_text_put_clean(coverage->sources[i].kind, out);
+		fprintf(out, "%*s ", (int)(9 - strnlen(coverage->sources[i].kind, 9)), "");
+		mt_text_put_clean(coverage->sources[i].path, out);
+		putc('\n', out);
+	}
+	for (i = 0; i < coverage->n_gaps; i++) {
+		fprintf(out, "  %snot covered%s  ", style->bad, style->end);
+		mt_text_put_clean(coverage->gaps[i].path, out);
+		if (*coverage->gaps[i].path && *coverage->gaps[i].function)
+			fputs(": ", out);
+		mt_text_put_clean(coverage->gaps[i].function, out);
+		fputs(": ", out);
+		mt_text_put_clean(coverage->gaps[i].reason, out);
+		putc('\n', out);
+	}
+}
+
 int mt_render_stat(const struct mt_stat_report *report, const struct mt_style *style, FILE *out)
 {
 	char *command = mt_run_command(report->run);
@@ -218,6 +250,7 @@ int mt_render_stat(const struct mt_stat_report *report, const struct mt_style *s
 	put_events(report, out);
 	put_totals(report, out);
 	put_losses(report, out);
+	put_coverage(&report->run->coverage, style, out);
 	put_ends(&report->completeness, style, out);
 	put_modules(report->modules, style, out);
 	return 0;

@@ -130,6 +130,34 @@ static void put_losses(struct mt_json *json, const struct mt_run *run)
 	mt_json_array_end(json);
 }
 
+static void put_coverage(struct mt_json *json, const struct mt_coverage_facts *coverage)
+{
+	uint32_t i;
+
+	mt_json_key(json, "allocators");
+	mt_json_array_begin(json);
+	for (i = 0; i < coverage->n_sources; i++) {
+		mt_json_object_begin(json);
+		mt_json_member_string(json, "path", coverage->sources[i].path);
+		mt_json_member_string(json, "kind", coverage->sources[i].kind);
+		mt_json_member_u64(json, "functions", coverage->sources[i].functions);
+		mt_json_member_u64(json, "events", coverage->sources[i].events);
+		mt_json_object_end(json);
+	}
+	mt_json_array_end(json);
+
+	mt_json_key(json, "coverage_gaps");
+	mt_json_array_begin(json);
+	for (i = 0; i < coverage->n_gaps; i++) {
+		mt_json_object_begin(json);
+		mt_json_member_string(json, "path", coverage->gaps[i].path);
+		mt_json_member_string(json, "function", coverage->gaps[i].function);
+		mt_json_member_string(json, "reason", coverage->gaps[i].reason);
+		mt_json_object_end(json);
+	}
+	mt_json_array_end(json);
+}
+
 void mt_render_stat_json(const struct mt_stat_report *report, FILE *out)
 {
 	struct mt_json json;
@@ -144,6 +172,7 @@ void mt_render_stat_json(const struct mt_stat_report *report, FILE *out)
 	put_totals(&json, report);
 	put_stacks(&json, &report->completeness);
 	put_losses(&json, report->run);
+	put_coverage(&json, &report->run->coverage);
 	mt_json_key(&json, "modules");
 	mt_json_array_begin(&json);
 	for (i = 0; i < report->modules->n; i++)

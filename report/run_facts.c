@@ -47,7 +47,8 @@ static int read_rows(struct mt_run *run, struct mt_reader *reader)
 	uint32_t i;
 	int err;
 
-	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_LOSS) | MT_KIND_BIT(MT_BLOCK_CHECKPOINT));
+	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_LOSS) | MT_KIND_BIT(MT_BLOCK_CHECKPOINT) |
+				 MT_KIND_BIT(MT_BLOCK_COVERAGE));
 	for (;;) {
 		err = mt_reader_next(reader, &block);
 		if (err <= 0)
@@ -55,6 +56,12 @@ static int read_rows(struct mt_run *run, struct mt_reader *reader)
 		if (block->kind == MT_BLOCK_CHECKPOINT && block->n &&
 		    block->checkpoint->time > run->last_time)
 			run->last_time = block->checkpoint->time;
+		for (i = 0; block->kind == MT_BLOCK_COVERAGE && i < block->n; i++) {
+			err = mt_coverage_facts_take(&run->coverage, &block->coverage[i],
+						     run->strings);
+			if (err)
+				return err;
+		}
 		if (block->kind != MT_BLOCK_LOSS)
 			continue;
 		for (i = 0; i < block->n; i++) {
@@ -78,6 +85,7 @@ int mt_run_load(struct mt_reader *reader, struct mt_run *ret_run)
 		return err;
 	}
 
+	mt_coverage_facts_sort(&run.coverage);
 	if (run.n_losses)
 		qsort(run.losses, run.n_losses, sizeof(*run.losses), by_source);
 	for (i = 0; i < run.n_losses; i++)
@@ -93,6 +101,7 @@ int mt_run_load(struct mt_reader *reader, struct mt_run *ret_run)
 void mt_run_release(struct mt_run *run)
 {
 	free(run->losses);
+	mt_coverage_facts_release(&run->coverage);
 	mt_intern_free(run->strings);
 	memset(run, 0, sizeof(*run));
 }

@@ -24,6 +24,8 @@ static int encode(struct mt_buf *buf, const struct mt_block *block)
 		return mt_encode_events(buf, block->events, block->n);
 	case MT_BLOCK_MAPPINGS:
 		return mt_encode_mappings(buf, block->mappings, block->n);
+	case MT_BLOCK_COVERAGE:
+		return mt_encode_coverage(buf, block->coverage, block->n);
 	case MT_BLOCK_LOSS:
 		return mt_encode_loss(buf, block->loss, block->n);
 	case MT_BLOCK_CHECKPOINT:

@@ -80,6 +80,8 @@ static void make_blocks(struct mt_buf *buf)
 	save("block/events", buf);
 	mt_encode_mappings(buf, fixture_mappings, MT_ARRAY_SIZE(fixture_mappings));
 	save("block/mappings", buf);
+	mt_encode_coverage(buf, fixture_coverage, MT_ARRAY_SIZE(fixture_coverage));
+	save("block/coverage", buf);
 	mt_encode_loss(buf, fixture_loss, MT_ARRAY_SIZE(fixture_loss));
 	mt_encode_checkpoint(buf, &fixture_checkpoint);
 	mt_encode_trailer(buf, &trailer);

@@ -26,8 +26,12 @@ MAPPINGS = {
     "start": {2, 3}, "end": {2, 3}, "offset": {2}, "dev_major": {2}, "dev_minor": {2},
     "ino": {2}, "generation": {2}, "path": {2},
 }
-SPARSE = {"lifecycle": LIFECYCLE, "mappings": MAPPINGS}
-KNOWN_TYPES = {"lifecycle": range(1, 8), "mappings": range(1, 4)}
+COVERAGE = {
+    "id": {1, 2}, "kind": {1}, "path": {1, 3}, "dev_major": {1, 3}, "dev_minor": {1, 3},
+    "ino": {1, 3}, "functions": {1}, "function": {3}, "reason": {3}, "events": {2},
+}
+SPARSE = {"lifecycle": LIFECYCLE, "mappings": MAPPINGS, "coverage": COVERAGE}
+KNOWN_TYPES = {"lifecycle": range(1, 8), "mappings": range(1, 4), "coverage": range(1, 4)}
 
 
 class Unpacker:

@@ -101,6 +101,20 @@ static const struct mt_file_note fixture_files[] = {
 	{ .build_id = fixture_bytes, .path = "[vdso]" },
 };
 
+static const char *const fixture_functions[] = { "malloc", "free", "_Znwm" };
+
+static const struct mt_coverage_row fixture_coverage[] = {
+	{ .type = MT_COVERAGE_SOURCE, .id = 1, .kind = "glibc", .path = "/lib/libc.so.6",
+	  .dev_major = 8, .dev_minor = UINT32_MAX, .ino = UINT64_MAX, .n_functions = 2,
+	  .functions = (const char **)fixture_functions, .function = "", .reason = "" },
+	{ .type = MT_COVERAGE_GAP, .kind = "", .path = "/bin/\xff", .ino = 3, .function = "f",
+	  .reason = "stripped" },
+	{ .type = MT_COVERAGE_EVENTS, .id = 1, .events = UINT64_MAX, .kind = "", .path = "",
+	  .function = "", .reason = "" },
+	{ .type = MT_COVERAGE_SOURCE, .id = 2, .kind = "user", .path = "", .function = "",
+	  .reason = "" },
+};
+
 static const struct mt_loss fixture_loss[] = {
 	{ .source = "events", .cause = "ring_full", .count = UINT64_MAX, .first = 1, .last = 2 },
 	{ .source = "", .cause = "", .count = 1 },
@@ -181,6 +195,25 @@ static inline void check_file_note(const struct mt_file_note *a, const struct mt
 	cr_assert_eq(a->n_build_id, b->n_build_id);
 	cr_assert_arr_eq(a->build_id, b->build_id, b->n_build_id);
 	cr_assert_str_eq(a->path, b->path);
+}
+
+static inline void check_coverage(const struct mt_coverage_row *a, const struct mt_coverage_row *b)
+{
+	uint32_t i;
+
+	cr_assert_eq(a->type, b->type);
+	cr_assert_eq(a->id, b->id);
+	cr_assert_str_eq(a->kind, b->kind);
+	cr_assert_str_eq(a->path, b->path);
+	cr_assert_eq(a->dev_major, b->dev_major);
+	cr_assert_eq(a->dev_minor, b->dev_minor);
+	cr_assert_eq(a->ino, b->ino);
+	cr_assert_eq(a->n_functions, b->n_functions);
+	for (i = 0; i < a->n_functions; i++)
+		cr_assert_str_eq(a->functions[i], b->functions[i]);
+	cr_assert_str_eq(a->function, b->function);
+	cr_assert_str_eq(a->reason, b->reason);
+	cr_assert_eq(a->events, b->events);
 }
 
 static inline void check_loss(const struct mt_loss *a, const struct mt_loss *b)

@@ -13,6 +13,7 @@ static struct {
 	uint64_t count;
 	uint64_t size;
 	int colour;
+	struct mt_option_list words;
 } got;
 
 static const struct mt_option table[] = {
@@ -27,6 +28,8 @@ static const struct mt_option table[] = {
 		  "make the artifact smaller; 0 is off" },
 	{ .kind = MT_OPTION_CHOICE, .name = "colour", .value = &got.colour, .arg = "NAME",
 	  .choices = colours, .help = "which" },
+	{ .kind = MT_OPTION_LIST, .name = "word", .alias = 'w', .value = &got.words,
+	  .arg = "WORD" },
 	{ .kind = MT_OPTION_FLAG, .name = "quiet", .alias = 'q', .value = &got.quiet,
 	  .help = "say less" },
 	{ .kind = MT_OPTION_REPEAT, .name = "verbose", .alias = 'v', .value = &got.verbose,
@@ -35,7 +38,7 @@ static const struct mt_option table[] = {
 };
 
 static char error[MT_OPTIONS_ERROR_MAX];
-static char *args[16];
+static char *args[80];
 
 static int parse(unsigned int flags, const char *line)
 {
@@ -76,6 +79,21 @@ Test(options, every_way_to_give_a_value)
 	cr_expect_str_eq(got.output, "-x");
 	cr_assert_eq(parse(0, "--output=--count"), 0);
 	cr_expect_str_eq(got.output, "--count");
+}
+
+Test(options, a_list_keeps_every_value)
+{
+	char line[MT_OPTION_LIST_MAX * 4 + 8] = "";
+	int i;
+
+	cr_assert_eq(parse(0, "-wa --word b rest -w c"), 1);
+	cr_assert_eq(got.words.n, 3);
+	cr_expect_str_eq(got.words.values[0], "a");
+	cr_expect_str_eq(got.words.values[2], "c");
+	expect_error("--word=", "--word: the value is empty");
+	for (i = 0; i <= MT_OPTION_LIST_MAX; i++)
+		memcpy(line + i * 4, "-wx ", 5);
+	expect_error(line, "--word is given more than 64 times");
 }
 
 Test(options, operands)
