@@ -168,6 +168,7 @@ static __always_inline void fill_hdr(struct mt_ring_hdr *hdr, __u32 kind, __u32 
 	__u64 id = bpf_get_current_pid_tgid();
 
 	hdr->kind = kind;
+	hdr->group = 0;
 	hdr->pid = id >> 32;
 	hdr->tid = (__u32)id;
 	hdr->stack = stack;

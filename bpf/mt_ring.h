@@ -36,7 +36,8 @@ enum mt_ring_kind {
 };
 
 struct mt_ring_hdr {
-	__u32 kind;
+	__u16 kind;
+	__u16 group;		/* allocator calls: MT_COOKIE_GROUP of the function's probe */
 	__u32 pid;
 	__u32 tid;
 	__u32 stack;		/* stack id, 0 = none */
@@ -144,7 +145,10 @@ struct mt_ring_request {
 	__u64 time;
 };
 
-/* Attach cookie: the function's kind, and which argument (1 to 6, 0 = none) is what. */
+/*
+ * Attach cookie: what a call of the function is (kind), which argument (1 to 6, 0 = none) is what,
+ * how else it differs from the standard function of its kind, and whose event it is.
+ */
 #define MT_COOKIE(kind, size, count, ptr, align, out)                                      \
 	((__u64)(kind) | (__u64)(size) << 8 | (__u64)(count) << 12 | (__u64)(ptr) << 16 |  \
 	 (__u64)(align) << 20 | (__u64)(out) << 24)
@@ -154,21 +158,45 @@ struct mt_ring_request {
 #define MT_COOKIE_PTR(c) ((c) >> 16 & 0xf)
 #define MT_COOKIE_ALIGN(c) ((c) >> 20 & 0xf)
 #define MT_COOKIE_OUT(c) ((c) >> 24 & 0xf)
+#define MT_COOKIE_GROUP_SHIFT 48
+#define MT_COOKIE_GROUP(c) ((c) >> MT_COOKIE_GROUP_SHIFT)
+#define MT_GROUPS_MAX 65536
 
-/* A tracked thread; that it stands in task storage is what "tracked" means. */
-struct mt_task_state {
-	__u64 sp;		/* at the outermost allocator call; valid while cookie != 0 */
-	__u64 cookie;		/* of that call; 0 = not in an allocator */
+#define MT_CALL_RET_SITES (1ULL << 28)	/* may throw: probed at its return instructions */
+#define MT_CALL_NESTS (1ULL << 29)	/* free: may call other allocators; has a return probe */
+#define MT_CALL_FORWARDS (1ULL << 30)	/* free: may end with a jump to another free */
+#define MT_CALL_LG_ALIGN (1ULL << 31)	/* the low 6 bits of align are a power of two */
+#define MT_CALL_INDIRECT (1ULL << 32)	/* ptr is where the block's address stands */
+#define MT_CALL_IN_PLACE (1ULL << 33)	/* realloc: gives the size, succeeds if not below size */
+#define MT_CALL_FREES_ALWAYS (1ULL << 34)	/* realloc: a call that fails frees as well */
+#define MT_CALL_STRING (1ULL << 35)	/* the size is that of the string given back */
+
+/* An allocator call that has begun. */
+struct mt_call {
+	__u64 sp;		/* at entry */
+	__u64 cookie;		/* 0 = none */
+	__u64 ret;		/* return address, where MT_CALL_RET_SITES says that it stays */
 	__u64 size;
 	__u64 old_addr;
 	__u64 align;
 	__u64 out;
 	__u64 begin;
+	__u64 stack;
+};
+
+/* A tracked thread; that it stands in task storage is what "tracked" means. */
+struct mt_task_state {
+	struct mt_call call;	/* the outermost allocator call */
+	struct mt_call waiting;	/* one that has called the program, whose calls count */
+	__u64 last_addr;	/* what the latest allocation gave */
+	__u64 forward_sp;	/* the latest free that may jump on to another: sp, ... */
+	__u64 forward_addr;	/* ... block (0 = none), ... */
+	__u64 forward_ret;	/* ... return address, ... */
+	__u64 forward_first;	/* ... its function, and the one it last jumped to */
+	__u64 forward_last;
 	__u64 stack_lo;		/* the memory area the stack was last seen in ... */
 	__u64 stack_end;	/* ... and where the stack in it ends */
-	__u64 trampoline;	/* uprobes trampoline of the address space, 0 = not known yet */
-	__u32 stack;
-	__u32 turns;		/* bpf/lifecycle.bpf.h: my_turn() */
+	__u64 turns;		/* bpf/lifecycle.bpf.h: my_turn() */
 	struct mt_inode_key opened;	/* bpf/watch.bpf.h: of the mapping being made */
 	__u64 hooked;		/* 1: opened is valid */
 };

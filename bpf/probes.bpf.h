@@ -11,12 +11,22 @@
 
 #include "bpf/stack.bpf.h"
 
+#ifndef PT_REGS_PARM6	/* libbpf before 1.2 */
+#if defined(__TARGET_ARCH_x86)
+#define PT_REGS_PARM6(x) ((x)->r9)
+#elif defined(__TARGET_ARCH_arm64)
+#define PT_REGS_PARM6(x) (((const struct user_pt_regs *)(x))->regs[5])
+#endif
+#endif
+
 /* The first arguments of the call; the verifier wants each read at a constant offset. */
 struct arguments {
 	__u64 a1;
 	__u64 a2;
 	__u64 a3;
 	__u64 a4;
+	__u64 a5;
+	__u64 a6;
 };
 
 static __always_inline void read_arguments(struct arguments *args, struct pt_regs *ctx)
@@ -25,10 +35,14 @@ static __always_inline void read_arguments(struct arguments *args, struct pt_reg
 	args->a2 = PT_REGS_PARM2(ctx);
 	args->a3 = PT_REGS_PARM3(ctx);
 	args->a4 = PT_REGS_PARM4(ctx);
+	args->a5 = PT_REGS_PARM5(ctx);
+	args->a6 = PT_REGS_PARM6(ctx);
 	barrier_var(args->a1);
 	barrier_var(args->a2);
 	barrier_var(args->a3);
 	barrier_var(args->a4);
+	barrier_var(args->a5);
+	barrier_var(args->a6);
 }
 
 static __always_inline __u64 argument(const struct arguments *args, __u32 n)
@@ -38,6 +52,8 @@ static __always_inline __u64 argument(const struct arguments *args, __u32 n)
 	case 2: return args->a2;
 	case 3: return args->a3;
 	case 4: return args->a4;
+	case 5: return args->a5;
+	case 6: return args->a6;
 	}
 	return 0;
 }
@@ -52,31 +68,57 @@ static __always_inline __u64 product(__u64 size, __u64 count)
 	return count && total / count != size ? ~0ULL : total;
 }
 
-/*
- * Is the thread still in the allocator call its state names? A call abandoned by longjmp, an
- * exception or siglongjmp out of a signal handler is recognised by its return slot: sp has moved
- * above it, or it no longer holds the trampoline of the pending return probe. A tail
- * call (reallocarray jumps to realloc) has the same sp and the trampoline still in place.
- */
-static __always_inline bool inside_allocator(struct mt_task_state *state, __u64 sp)
+/* Where a call that has just begun will return to. */
+static __always_inline __u64 return_address(struct pt_regs *ctx)
 {
-	__u64 slot = 0, trampoline;
-
-	if (!state->cookie)
-		return false;
-	if (sp > state->sp)
-		return false;
 #if defined(__TARGET_ARCH_x86)
-	trampoline = trampoline_of(bpf_get_current_task_btf());
-	if (!trampoline || bpf_probe_read_user(&slot, sizeof(slot), (void *)state->sp))
-		return sp < state->sp;
-	return slot == trampoline;
+	__u64 ret = 0;
+
+	bpf_probe_read_user(&ret, sizeof(ret), (void *)PT_REGS_SP(ctx));
+	return ret;
 #else
-	return sp < state->sp;
+	return PT_REGS_RET(ctx);
 #endif
 }
 
-static __always_inline void submit_free(__u64 addr, __u64 time)
+/*
+ * Is the thread still in the allocator call its state names? A call abandoned by longjmp, an
+ * exception or siglongjmp out of a signal handler is recognised by its return slot: sp has moved
+ * above it, or it no longer holds what it did: the trampoline of the pending return probe, or, of a
+ * call that is probed at its return instructions, the caller's address. A tail call (reallocarray
+ * jumps to realloc) has the same sp and the slot as it was. Of two functions that
+ * both have probed return instructions the later takes over: it ends the call for both.
+ */
+static __always_inline bool inside_allocator(struct mt_task_state *state, __u64 sp, __u64 cookie)
+{
+	struct mt_call *call = &state->call;
+#if defined(__TARGET_ARCH_x86)
+	__u64 slot = 0, expected;
+#endif
+
+	if (!call->cookie)
+		return false;
+	if (sp > call->sp)
+		return false;
+#if defined(__TARGET_ARCH_x86)
+	if (call->cookie & MT_CALL_RET_SITES) {
+		if (sp == call->sp && cookie & MT_CALL_RET_SITES)
+			return false;
+		expected = call->ret;
+		/* Lest clang make both loads one, of a pointer that the verifier cannot tell. */
+		barrier_var(expected);
+	} else {
+		expected = trampoline_of(bpf_get_current_task_btf());
+	}
+	if (!expected || bpf_probe_read_user(&slot, sizeof(slot), (void *)call->sp))
+		return sp < call->sp;
+	return slot == expected;
+#else
+	return sp < call->sp;
+#endif
+}
+
+static __always_inline void submit_free(__u64 addr, __u64 time, __u64 cookie)
 {
 	struct mt_ring_free *rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
 
@@ -86,20 +128,22 @@ static __always_inline void submit_free(__u64 addr, __u64 time)
 		return;
 	}
 	fill_hdr(&rec->hdr, MT_RING_FREE, 0, time);
+	rec->hdr.group = MT_COOKIE_GROUP(cookie);
 	rec->addr = addr;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	check_pressure(&events, ring_limit);
 }
 
-static __always_inline void fill_alloc(struct mt_ring_alloc *rec, struct mt_task_state *state,
+static __always_inline void fill_alloc(struct mt_ring_alloc *rec, const struct mt_call *call,
 				       __u32 kind, __u64 addr)
 {
-	fill_hdr(&rec->hdr, kind, state->stack, bpf_ktime_get_ns());
+	fill_hdr(&rec->hdr, kind, call->stack, bpf_ktime_get_ns());
+	rec->hdr.group = MT_COOKIE_GROUP(call->cookie);
 	rec->addr = addr;
-	rec->size = state->size;
+	rec->size = call->size;
 }
 
-static __always_inline void submit_alloc(struct mt_task_state *state, __u32 kind, __u64 addr)
+static __always_inline void submit_alloc(const struct mt_call *call, __u32 kind, __u64 addr)
 {
 	struct mt_ring_alloc *rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
 
@@ -108,12 +152,12 @@ static __always_inline void submit_alloc(struct mt_task_state *state, __u32 kind
 		check_pressure(&events, ring_limit);
 		return;
 	}
-	fill_alloc(rec, state, kind, addr);
+	fill_alloc(rec, call, kind, addr);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	check_pressure(&events, ring_limit);
 }
 
-static __always_inline void submit_aligned(struct mt_task_state *state, __u64 addr)
+static __always_inline void submit_aligned(const struct mt_call *call, __u64 addr)
 {
 	struct mt_ring_aligned *rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
 
@@ -122,13 +166,13 @@ static __always_inline void submit_aligned(struct mt_task_state *state, __u64 ad
 		check_pressure(&events, ring_limit);
 		return;
 	}
-	fill_alloc(&rec->alloc, state, MT_RING_ALIGNED, addr);
-	rec->align = state->align;
+	fill_alloc(&rec->alloc, call, MT_RING_ALIGNED, addr);
+	rec->align = call->align;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	check_pressure(&events, ring_limit);
 }
 
-static __always_inline void submit_realloc(struct mt_task_state *state, __u64 addr)
+static __always_inline void submit_realloc(const struct mt_call *call, __u64 addr)
 {
 	struct mt_ring_realloc *rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
 
@@ -137,95 +181,213 @@ static __always_inline void submit_realloc(struct mt_task_state *state, __u64 ad
 		check_pressure(&events, ring_limit);
 		return;
 	}
-	fill_alloc(&rec->alloc, state, MT_RING_REALLOC, addr);
-	rec->old_addr = state->old_addr;
-	rec->begin = state->begin;
+	fill_alloc(&rec->alloc, call, MT_RING_REALLOC, addr);
+	rec->old_addr = call->old_addr;
+	rec->begin = call->begin;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	check_pressure(&events, ring_limit);
 }
 
-SEC("uprobe")
-int probe_alloc(struct pt_regs *ctx)
+/* What the call asks for. */
+static __always_inline void fill_call(struct mt_call *call, struct pt_regs *ctx, __u64 cookie)
 {
-	struct mt_task_state *state = current_state();
-	__u64 cookie, sp = PT_REGS_SP(ctx), size, count;
 	struct arguments args;
+	__u64 size, count, align, ptr;
 
-	use_kernel_stack(ctx);
-	if (!state || inside_allocator(state, sp))
-		return 0;
-
-	cookie = bpf_get_attach_cookie(ctx);
 	read_arguments(&args, ctx);
 	size = argument(&args, MT_COOKIE_SIZE(cookie));
 	if (MT_COOKIE_COUNT(cookie)) {
 		count = argument(&args, MT_COOKIE_COUNT(cookie));
 		size = product(size, count);
 	}
-	state->sp = sp;
-	state->size = size;
-	state->old_addr = argument(&args, MT_COOKIE_PTR(cookie));
-	state->align = argument(&args, MT_COOKIE_ALIGN(cookie));
-	state->out = argument(&args, MT_COOKIE_OUT(cookie));
-	state->begin = MT_COOKIE_KIND(cookie) == MT_RING_REALLOC ? bpf_ktime_get_ns() : 0;
-	state->stack = stack_size ? capture_stack(ctx, state, sp) : 0;
-	state->cookie = cookie;
+	align = argument(&args, MT_COOKIE_ALIGN(cookie));
+	if (cookie & MT_CALL_LG_ALIGN)
+		align = align & 63 ? 1ULL << (align & 63) : 0;
+	ptr = argument(&args, MT_COOKIE_PTR(cookie));
+	if (cookie & MT_CALL_INDIRECT && bpf_probe_read_user(&ptr, sizeof(ptr), (void *)ptr))
+		ptr = 0;
+	call->size = size;
+	call->align = align;
+	call->old_addr = ptr;
+	call->out = argument(&args, MT_COOKIE_OUT(cookie));
+}
+
+/*
+ * A free that did all it has to do by jumping to another one, as "operator delete" jumps to free:
+ * same block, same stack pointer, same caller. A second call from there would begin with
+ * the first function again.
+ */
+static __always_inline bool forwarded(struct mt_task_state *state, struct pt_regs *ctx, __u64 addr)
+{
+	__u64 ip = PT_REGS_IP(ctx);
+
+	if (!addr || state->forward_addr != addr || state->forward_sp != PT_REGS_SP(ctx) ||
+	    state->forward_first == ip || state->forward_last == ip ||
+	    state->forward_ret != return_address(ctx))
+		return false;
+	state->forward_last = ip;
+	return true;
+}
+
+SEC("uprobe")
+int probe_alloc(struct pt_regs *ctx)
+{
+	struct mt_task_state *state = current_state();
+	__u64 cookie = bpf_get_attach_cookie(ctx), sp = PT_REGS_SP(ctx);
+	struct mt_call *call;
+	__u32 kind;
+
+	use_kernel_stack(ctx);
+	if (!state || inside_allocator(state, sp, cookie))
+		return 0;
+	if (state->waiting.cookie && sp >= state->waiting.sp)
+		state->waiting.cookie = 0;
+
+	call = &state->call;
+	kind = MT_COOKIE_KIND(cookie);
+	fill_call(call, ctx, cookie);
+	call->sp = sp;
+	call->ret = cookie & MT_CALL_RET_SITES ? return_address(ctx) : 0;
+	call->begin = kind == MT_RING_REALLOC || kind == MT_RING_FREE ? bpf_ktime_get_ns() : 0;
+	call->stack = stack_size && kind != MT_RING_FREE ? capture_stack(ctx, state, sp) : 0;
+	call->cookie = cookie;
+	if (kind == MT_RING_FREE && call->old_addr && !forwarded(state, ctx, call->old_addr))
+		submit_free(call->old_addr, call->begin, cookie);
 	return 0;
 }
 
 /* The block a call gave, 0 if it failed. */
-static __always_inline __u64 block_of(struct pt_regs *ctx, struct mt_task_state *state)
+static __always_inline __u64 block_of(struct pt_regs *ctx, const struct mt_call *call)
 {
-	__u64 addr = PT_REGS_RC(ctx);
+	__u64 result = PT_REGS_RC(ctx), addr = 0;
 
-	if (!MT_COOKIE_OUT(state->cookie))
-		return addr;
-	if ((__u32)addr != 0)
+	if (call->cookie & MT_CALL_IN_PLACE)
+		return result >= call->size ? call->old_addr : 0;
+	if (!MT_COOKIE_OUT(call->cookie))
+		return result;
+	if ((__u32)result != 0)
 		return 0;
-	if (bpf_probe_read_user(&addr, sizeof(addr), (void *)state->out)) {
+	if (bpf_probe_read_user(&addr, sizeof(addr), (void *)call->out)) {
 		count_loss(MT_LOSS_OUT_POINTER);
 		return 0;
 	}
 	return addr;
 }
 
+struct string {
+	struct capture *capture;
+	__u64 addr;
+	__u64 size;
+};
+
+static long measure_piece(__u32 i, struct string *string)
+{
+	const __u32 max = sizeof(string->capture->bytes);
+	long n = bpf_probe_read_user_str(string->capture->bytes, max,
+					 (void *)(string->addr + string->size));
+
+	if (n <= 0)
+		return 1;
+	/* A piece that was cut has been given an end of its own. */
+	string->size += n == max ? max - 1 : n;
+	return n != max;
+}
+
+/* Bytes of a string with its end, at most 64 MiB; 0 if there is no buffer to look at it with. */
+static __always_inline __u64 string_size(__u64 addr)
+{
+	struct string string = { .addr = addr };
+
+	string.capture = capture_get();
+	if (!string.capture)
+		return 0;
+	bpf_loop(1024, measure_piece, &string, 0);
+	capture_put(string.capture);
+	return string.size;
+}
+
+static __always_inline void submit_call(struct mt_task_state *state, struct mt_call *call,
+					__u64 addr)
+{
+	__u32 kind = MT_COOKIE_KIND(call->cookie);
+
+	if (call->cookie & MT_CALL_STRING)
+		call->size = string_size(addr);
+	state->last_addr = addr;
+	state->forward_addr = 0;
+	if (kind == MT_RING_REALLOC)
+		submit_realloc(call, addr);
+	else if (kind == MT_RING_ALIGNED)
+		submit_aligned(call, addr);
+	else if (kind == MT_RING_MALLOC && call->align)
+		submit_aligned(call, addr);
+	else
+		submit_alloc(call, kind, addr);
+}
+
+/* cookie: of the probe on the function's return, or on one of its return instructions. */
+static __always_inline bool ends_here(const struct mt_call *call, __u64 sp, __u64 cookie)
+{
+	if (!call->cookie || call->sp != sp)
+		return false;
+	return cookie & MT_CALL_RET_SITES ? call->cookie & MT_CALL_RET_SITES :
+					    cookie == call->cookie;
+}
+
+/* sp: as it was at entry. */
+static __always_inline void end_call(struct pt_regs *ctx, struct mt_task_state *state, __u64 sp)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), addr;
+	struct mt_call *call = &state->call;
+	bool waited = false;
+
+	if (!call->cookie && ends_here(&state->waiting, sp, cookie)) {
+		*call = state->waiting;
+		state->waiting.cookie = 0;
+		waited = true;
+	}
+	if (!ends_here(call, sp, cookie))
+		return;
+	addr = block_of(ctx, call);
+	if (MT_COOKIE_KIND(call->cookie) == MT_RING_FREE) {
+		/* Done at entry. */
+	} else if (addr) {
+		/* Having called the program, it may have got the block by a call that counted. */
+		if (!waited || addr != state->last_addr)
+			submit_call(state, call, addr);
+	} else if (MT_COOKIE_KIND(call->cookie) == MT_RING_REALLOC && call->old_addr &&
+		   (!call->size || call->cookie & MT_CALL_FREES_ALWAYS)) {
+		/* realloc(p, 0) frees p and returns NULL; any other NULL leaves all as it was. */
+		submit_free(call->old_addr, call->begin, call->cookie);
+	}
+	call->cookie = 0;
+}
+
 SEC("uprobe")
 int probe_return(struct pt_regs *ctx)
 {
 	struct mt_task_state *state = current_state();
-	__u64 cookie, addr;
-	__u32 kind;
 
 	use_kernel_stack(ctx);
-	if (!state || !state->cookie)
+	if (!state)
 		return 0;
 #if defined(__TARGET_ARCH_x86)
 	/* The return has popped the slot that the entry saw at sp. */
-	if (PT_REGS_SP(ctx) != state->sp + 8)
-		return 0;
+	end_call(ctx, state, PT_REGS_SP(ctx) - 8);
 #else
-	if (PT_REGS_SP(ctx) != state->sp)
-		return 0;
+	end_call(ctx, state, PT_REGS_SP(ctx));
 #endif
-	cookie = state->cookie;
-	if (bpf_get_attach_cookie(ctx) != cookie)
-		return 0;
-	addr = block_of(ctx, state);
-	state->cookie = 0;
-	kind = MT_COOKIE_KIND(cookie);
+	return 0;
+}
 
-	if (!addr) {
-		/* glibc's realloc(p, 0) frees p, gives NULL; any other NULL left all as it was. */
-		if (kind == MT_RING_REALLOC && state->size == 0 && state->old_addr)
-			submit_free(state->old_addr, state->begin);
-		return 0;
-	}
-	if (kind == MT_RING_REALLOC)
-		submit_realloc(state, addr);
-	else if (kind == MT_RING_ALIGNED)
-		submit_aligned(state, addr);
-	else
-		submit_alloc(state, kind, addr);
+SEC("uprobe")
+int probe_ret_site(struct pt_regs *ctx)
+{
+	struct mt_task_state *state = current_state();
+
+	use_kernel_stack(ctx);
+	if (state)
+		end_call(ctx, state, PT_REGS_SP(ctx));
 	return 0;
 }
 
@@ -233,16 +395,45 @@ SEC("uprobe")
 int probe_free(struct pt_regs *ctx)
 {
 	struct mt_task_state *state = current_state();
-	__u64 addr, time = bpf_ktime_get_ns();
+	__u64 cookie = bpf_get_attach_cookie(ctx), addr, time = bpf_ktime_get_ns();
 	struct arguments args;
 
 	use_kernel_stack(ctx);
-	if (!state || inside_allocator(state, PT_REGS_SP(ctx)))
+	if (!state || inside_allocator(state, PT_REGS_SP(ctx), cookie))
 		return 0;
 	read_arguments(&args, ctx);
-	addr = argument(&args, MT_COOKIE_PTR(bpf_get_attach_cookie(ctx)));
-	if (addr)
-		submit_free(addr, time);
+	addr = argument(&args, MT_COOKIE_PTR(cookie));
+	if (!addr || forwarded(state, ctx, addr))
+		return 0;
+	state->forward_addr = 0;
+	if (cookie & MT_CALL_FORWARDS) {
+		state->forward_sp = PT_REGS_SP(ctx);
+		state->forward_addr = addr;
+		state->forward_ret = return_address(ctx);
+		state->forward_first = state->forward_last = PT_REGS_IP(ctx);
+	}
+	if (addr == state->last_addr)
+		state->last_addr = 0;
+	submit_free(addr, time, cookie);
+	return 0;
+}
+
+/*
+ * The program is about to run code of its own inside an allocator call that fails: its new_handler,
+ * or what catches the exception. What that calls counts for itself. The call goes on
+ * counting if it comes to its end after all.
+ */
+SEC("uprobe")
+int probe_leave(struct pt_regs *ctx)
+{
+	struct mt_task_state *state = current_state();
+
+	use_kernel_stack(ctx);
+	if (!state || !state->call.cookie)
+		return 0;
+	if (PT_REGS_SP(ctx) < state->call.sp)
+		state->waiting = state->call;
+	state->call.cookie = 0;
 	return 0;
 }
 

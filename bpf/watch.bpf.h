@@ -110,7 +110,9 @@ static long watch_area(__u32 i, struct watch *watch)
 
 static __always_inline void fresh_program(struct mt_task_state *state)
 {
-	state->cookie = 0;
+	state->call.cookie = 0;
+	state->waiting.cookie = 0;
+	state->forward_addr = 0;
 	state->stack_lo = 0;
 	state->stack_end = 0;
 	state->hooked = 0;

@@ -130,15 +130,19 @@ static int keep_fd(struct mt_attacher *attacher, int fd)
 static int attach_multi(struct mt_attacher *attacher, int prog_fd, const char *path,
 			const struct mt_probe *probes, size_t n, bool is_return)
 {
-	uint64_t offsets[MT_PROBES_MAX], cookies[MT_PROBES_MAX];
+	uint64_t *offsets = calloc(n, sizeof(*offsets)), *cookies = calloc(n, sizeof(*cookies));
 	size_t i;
-	int fd;
+	int fd = -ENOMEM;
 
-	for (i = 0; i < n; i++) {
-		offsets[i] = probes[i].offset;
-		cookies[i] = probes[i].cookie;
+	if (offsets && cookies) {
+		for (i = 0; i < n; i++) {
+			offsets[i] = probes[i].offset;
+			cookies[i] = probes[i].cookie;
+		}
+		fd = mt_uprobe_multi_link(prog_fd, path, offsets, cookies, n, is_return);
 	}
-	fd = mt_uprobe_multi_link(prog_fd, path, offsets, cookies, n, is_return);
+	free(offsets);
+	free(cookies);
 	return fd < 0 ? fd : keep_fd(attacher, fd);
 }
 
@@ -192,31 +196,49 @@ static int attach_all(struct mt_attacher *attacher, int prog_fd, const char *pat
 	return err;
 }
 
+/* What is attached to the probes of some roles, in the order of attaching. */
+struct step {
+	uint32_t roles;		/* bits of 1 << enum mt_probe_role */
+	int prog_fd;
+	bool is_return;
+};
+
+static int attach_step(struct mt_attacher *attacher, const char *path,
+		       const struct mt_probe *probes, size_t n, const struct step *step)
+{
+	struct mt_probe *chosen = calloc(n + 1, sizeof(*chosen));
+	size_t n_chosen = 0, i;
+	int err;
+
+	if (!chosen)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		if (step->roles >> probes[i].role & 1)
+			chosen[n_chosen++] = probes[i];
+	err = attach_all(attacher, step->prog_fd, path, chosen, n_chosen, step->is_return);
+	free(chosen);
+	return err;
+}
+
 int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_probe *probes,
 		       size_t n)
 {
-	struct mt_probe allocs[MT_PROBES_MAX], frees[MT_PROBES_MAX];
-	size_t n_allocs = 0, n_frees = 0, before = attacher->n_fds, i;
-	char path[32];
-	int err;
-
-	if (n > MT_PROBES_MAX)
-		return -E2BIG;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	for (i = 0; i < n; i++) {
-		if (MT_COOKIE_KIND(probes[i].cookie) == MT_RING_FREE)
-			frees[n_frees++] = probes[i];
-		else
-			allocs[n_allocs++] = probes[i];
-	}
-
+	const struct mt_probe_programs *programs = &attacher->programs;
 	/* Frees before allocations too: a block that is seen must be seen to go. */
-	err = attach_all(attacher, attacher->programs.return_fd, path, allocs, n_allocs, true);
-	if (!err)
-		err = attach_all(attacher, attacher->programs.free_fd, path, frees, n_frees, false);
-	if (!err)
-		err = attach_all(attacher, attacher->programs.alloc_fd, path, allocs, n_allocs,
-				 false);
+	const struct step steps[] = {
+		{ 1u << MT_PROBE_CALL, programs->return_fd, true },
+		{ 1u << MT_PROBE_RET_SITE, programs->ret_site_fd, false },
+		{ 1u << MT_PROBE_LEAVE, programs->leave_fd, false },
+		{ 1u << MT_PROBE_FREE, programs->free_fd, false },
+		{ 1u << MT_PROBE_CALL | 1u << MT_PROBE_ENTRY, programs->alloc_fd, false },
+	};
+	size_t before = attacher->n_fds, i;
+	char path[32];
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	for (i = 0; i < MT_ARRAY_SIZE(steps) && !err; i++)
+		err = attach_step(attacher, path, probes, n, &steps[i]);
 	if (err)
 		while (attacher->n_fds > before)
 			close(attacher->fds[--attacher->n_fds]);

@@ -23,6 +23,8 @@ struct mt_probe_programs {
 	int alloc_fd;	/* entry of functions that allocate */
 	int return_fd;	/* their return */
 	int free_fd;	/* entry of functions that free */
+	int ret_site_fd;	/* return instructions of functions that may throw */
+	int leave_fd;	/* entry of what an allocator calls before the program's own code */
 };
 
 /* The best mode this kernel has. Loads a throw-away program to find out. */

@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "record/allocators.h"
-#include "record/attach.h"
 #include "record/clock.h"
 #include "record/file_notes.h"
+#include "record/file_prober.h"
 #include "record/proc_maps.h"
 #include "record/programs.h"
 #include "record/ring.h"
@@ -19,7 +18,7 @@
 
 struct mt_attach_worker {
 	struct mt_programs *programs;
-	struct mt_attacher *attacher;
+	struct mt_file_prober *prober;
 	struct mt_ring *requests;
 	struct mt_stopped *stopped;
 	struct mt_file_notes *notes;
@@ -30,9 +29,7 @@ struct mt_attach_worker {
 	uint32_t n_probed;
 };
 
-int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
-			 struct mt_stopped *stopped,
-			 mt_attach_notify_fn notify, void *arg,
+int mt_attach_worker_new(const struct mt_attach_worker_config *config,
 			 struct mt_attach_worker **ret_worker)
 {
 	struct mt_attach_worker *worker = calloc(1, sizeof(*worker));
@@ -40,12 +37,14 @@ int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attac
 
 	if (!worker)
 		return -ENOMEM;
-	worker->programs = programs;
-	worker->attacher = attacher;
-	worker->stopped = stopped;
-	worker->notify = notify;
-	worker->arg = arg;
-	err = mt_ring_open(mt_programs_requests_fd(programs), &worker->requests);
+	worker->programs = config->programs;
+	worker->stopped = config->stopped;
+	worker->notify = config->notify;
+	worker->arg = config->arg;
+	err = mt_ring_open(mt_programs_requests_fd(config->programs), &worker->requests);
+	if (!err)
+		err = mt_file_prober_new(config->specs, config->attacher, config->coverage,
+					 &worker->prober);
 	if (err) {
 		mt_attach_worker_free(worker);
 		return err;
@@ -59,6 +58,7 @@ void mt_attach_worker_free(struct mt_attach_worker *worker)
 	if (!worker)
 		return;
 	mt_ring_free(worker->requests);
+	mt_file_prober_free(worker->prober);
 	free(worker->probed);
 	free(worker);
 }
@@ -102,10 +102,9 @@ static int remember_probed(struct mt_attach_worker *worker, const struct mt_inod
  * error to identify the file.
  */
 static int attach_file(struct mt_attach_worker *worker, int fd, const char *path,
-		       struct mt_inode_key *ret_key, size_t *ret_probes)
+		       struct mt_inode_key *ret_key, size_t *ret_functions)
 {
-	struct mt_probe probes[MT_PROBES_MAX];
-	size_t n = 0;
+	struct mt_file_probes probes = {};
 	int err = mt_programs_identify(worker->programs, fd, ret_key);
 
 	if (err)
@@ -115,16 +114,12 @@ static int attach_file(struct mt_attach_worker *worker, int fd, const char *path
 	if (worker->notes)
 		mt_file_notes_add(worker->notes, fd, path, ret_key);
 	if (!is_probed(worker, ret_key)) {
-		err = mt_allocators_find(fd, probes, &n);
-		if (err == -MT_E_NOT_ELF)
-			err = n = 0;
-		if (!err && n)
-			err = remember_probed(worker, ret_key);
-		if (!err && n)
-			err = mt_attacher_attach(worker->attacher, fd, probes, n);
+		err = mt_file_prober_probe(worker->prober, fd, path, &probes);
+		if (probes.attached && remember_probed(worker, ret_key) && !err)
+			err = -ENOMEM;
 	}
 	mt_programs_know_inode(worker->programs, ret_key, MT_INODE_MAPPED);
-	*ret_probes = n;
+	*ret_functions = probes.functions;
 	return err;
 }
 
@@ -248,6 +243,11 @@ bool mt_attach_worker_run(struct mt_attach_worker *worker)
 	if (longest > worker->report.longest_stop)
 		worker->report.longest_stop = longest;
 	return pressure;
+}
+
+void mt_attach_worker_report_missing(struct mt_attach_worker *worker)
+{
+	mt_file_prober_finish(worker->prober);
 }
 
 const struct mt_attach_report *mt_attach_worker_report(const struct mt_attach_worker *worker)

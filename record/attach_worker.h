@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct mt_allocator_specs;
 struct mt_attach_worker;
 struct mt_attacher;
 struct mt_file_notes;
+struct mt_coverage;
 struct mt_programs;
 struct mt_stopped;
 
@@ -30,10 +32,18 @@ struct mt_attach_report {
 typedef void (*mt_attach_notify_fn)(void *arg, int pid, const char *path, unsigned int probes,
 				    int err);
 
-/* programs, attacher and stopped are borrowed; notify may be NULL. */
-int mt_attach_worker_new(struct mt_programs *programs, struct mt_attacher *attacher,
-			 struct mt_stopped *stopped,
-			 mt_attach_notify_fn notify, void *arg,
+/* All are borrowed; specs (--allocator) is not needed afterwards; notify may be NULL. */
+struct mt_attach_worker_config {
+	struct mt_programs *programs;
+	struct mt_attacher *attacher;
+	struct mt_stopped *stopped;
+	struct mt_coverage *coverage;
+	const struct mt_allocator_specs *specs;
+	mt_attach_notify_fn notify;
+	void *arg;
+};
+
+int mt_attach_worker_new(const struct mt_attach_worker_config *config,
 			 struct mt_attach_worker **ret_worker);
 void mt_attach_worker_free(struct mt_attach_worker *worker);
 
@@ -54,6 +64,9 @@ int mt_attach_worker_fd(const struct mt_attach_worker *worker);
  * true: among the requests was one about pressure.
  */
 bool mt_attach_worker_run(struct mt_attach_worker *worker);
+
+/* The end: tell coverage which functions that the user named were not met. */
+void mt_attach_worker_report_missing(struct mt_attach_worker *worker);
 
 const struct mt_attach_report *mt_attach_worker_report(const struct mt_attach_worker *worker);
 

@@ -4,6 +4,7 @@
 
 #include "bpf/mt_ring.h"
 #include "common/event.h"
+#include "record/coverage.h"
 #include "record/id_table.h"
 #include "record/mapping_queue.h"
 #include "record/mmap_events.h"
@@ -38,8 +39,10 @@ struct mt_decoder {
 	struct mt_id_table *processes;	/* owner: the parent's index */
 	struct mt_id_table *threads;	/* owner: the process's index */
 	struct mt_mapping_queue *mappings;
+	const struct mt_coverage *coverage;
 	uint64_t malformed;
 	uint64_t orphan_mappings;
+	uint64_t counts[MT_GROUPS_MAX];
 	uint32_t n_lifecycle;
 	uint32_t n_stacks;
 	uint32_t n_events;
@@ -78,6 +81,16 @@ void mt_decoder_free(struct mt_decoder *decoder)
 	mt_id_table_free(decoder->threads);
 	mt_mapping_queue_free(decoder->mappings);
 	free(decoder);
+}
+
+void mt_decoder_set_coverage(struct mt_decoder *decoder, const struct mt_coverage *coverage)
+{
+	decoder->coverage = coverage;
+}
+
+const uint64_t *mt_decoder_counts(const struct mt_decoder *decoder)
+{
+	return decoder->counts;
 }
 
 static int write_lifecycle(struct mt_decoder *decoder)
@@ -205,6 +218,12 @@ static int thread_of(struct mt_decoder *decoder, uint32_t pid, uint32_t tid, uin
 	return 0;
 }
 
+/* Where the size is no argument of the call the record has 0. */
+static uint64_t fixed_size_of(const struct mt_decoder *decoder, uint32_t group)
+{
+	return decoder->coverage ? mt_coverage_fixed_size(decoder->coverage, group) : 0;
+}
+
 static int decode_call(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr, size_t len)
 {
 	const struct mt_ring_free *free_rec = (const void *)hdr;
@@ -226,7 +245,7 @@ static int decode_call(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr
 	if (hdr->kind != MT_RING_FREE) {
 		if (len < sizeof(*alloc))
 			goto malformed;
-		event->size = alloc->size;
+		event->size = alloc->size + fixed_size_of(decoder, hdr->group);
 	}
 	if (hdr->kind == MT_RING_ALIGNED) {
 		if (len < sizeof(struct mt_ring_aligned))
@@ -239,6 +258,7 @@ static int decode_call(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr
 		event->old_addr = ((const struct mt_ring_realloc *)alloc)->old_addr;
 		event->begin = ((const struct mt_ring_realloc *)alloc)->begin;
 	}
+	decoder->counts[hdr->group]++;
 	decoder->n_events++;
 	return 0;
 

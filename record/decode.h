@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct mt_coverage;
 struct mt_decoder;
 struct mt_mmap_record;
 struct mt_ring_stack;
@@ -19,6 +20,13 @@ struct mt_writer;
 /* The writer is borrowed. */
 int mt_decoder_new(struct mt_writer *writer, struct mt_decoder **ret_decoder);
 void mt_decoder_free(struct mt_decoder *decoder);
+
+/*
+ * Where events come from; borrowed, may be NULL. Counts has an element for each id of a source
+ * (MT_GROUPS_MAX): the events decoded so far.
+ */
+void mt_decoder_set_coverage(struct mt_decoder *decoder, const struct mt_coverage *coverage);
+const uint64_t *mt_decoder_counts(const struct mt_decoder *decoder);
 
 /* A process tracked from the start, with its first thread; and another thread of it. */
 int mt_decoder_start_process(struct mt_decoder *decoder, uint32_t pid, uint64_t time,

@@ -1,12 +1,12 @@
 #include "record/elf_symbols.h"
 
-#include "common/error.h"
 #include "record/elf_image.h"
 
 struct search {
 	const char *const *names;
 	size_t n;
-	uint64_t *offsets;
+	uint64_t *vaddrs;
+	bool has_functions;	/* in .symtab */
 };
 
 static int compare_name(const void *key, const void *element)
@@ -34,39 +34,31 @@ static void search_table(const struct mt_elf_image *image, const Elf64_Shdr *tab
 	for (i = 0; i < n_syms; i++) {
 		const char *const *found;
 		const char *name;
-		int64_t offset;
 
 		if (ELF64_ST_TYPE(syms[i].st_info) != STT_FUNC || syms[i].st_shndx == SHN_UNDEF ||
 		    syms[i].st_name >= strings->sh_size)
 			continue;
+		search->has_functions |= table->sh_type == SHT_SYMTAB;
 		name = (const char *)image->bytes + strings->sh_offset + syms[i].st_name;
 		found = bsearch(name, search->names, search->n, sizeof(*search->names),
 				compare_name);
-		if (!found)
-			continue;
-		offset = mt_elf_image_offset(image, syms[i].st_value, PF_X);
-		if (offset > 0)
-			search->offsets[found - search->names] = (uint64_t)offset;
+		if (found && mt_elf_image_offset(image, syms[i].st_value, PF_X) > 0)
+			search->vaddrs[found - search->names] = syms[i].st_value;
 	}
 }
 
-int mt_elf_find_functions(int fd, const char *const *names, size_t n, uint64_t *ret_offsets)
+bool mt_elf_find_functions(const struct mt_elf_image *image, const char *const *names, size_t n,
+			   uint64_t *ret_vaddrs)
 {
 	/* .dynsym last: it is what callers from other modules reach. */
 	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
-	struct search search = { names, n, ret_offsets };
-	struct mt_elf_image image;
+	struct search search = { names, n, ret_vaddrs, false };
 	size_t t, i;
-	int err;
 
-	err = mt_elf_image_open(fd, &image);
-	if (err)
-		return err;
-	memset(ret_offsets, 0, n * sizeof(*ret_offsets));
+	memset(ret_vaddrs, 0, n * sizeof(*ret_vaddrs));
 	for (t = 0; t < MT_ARRAY_SIZE(types); t++)
-		for (i = 0; i < image.n_shdrs; i++)
-			if (image.shdrs[i].sh_type == types[t])
-				search_table(&image, &image.shdrs[i], &search);
-	mt_elf_image_close(&image);
-	return 0;
+		for (i = 0; i < image->n_shdrs; i++)
+			if (image->shdrs[i].sh_type == types[t])
+				search_table(image, &image->shdrs[i], &search);
+	return search.has_functions;
 }

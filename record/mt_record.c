@@ -7,11 +7,13 @@
 
 #include "common/error.h"
 #include "common/version.h"
+#include "record/coverage.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
 #include "record/recorder.h"
 
 #define SLOW_DETACH_NS 1000000000ull
+#define GAPS_PRINTED 10
 
 static void notify(void *arg, int pid, const char *path, unsigned int probes, int err)
 {
@@ -128,6 +130,27 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 	return failed;
 }
 
+static void print_gap(void *arg, const char *path, const char *function, const char *reason)
+{
+	unsigned int *n = arg;
+
+	if (++*n > GAPS_PRINTED)
+		return;
+	fprintf(stderr, "mt-record: not covered: %s%s%s: %s\n", path,
+		*path && *function ? ": " : "", function, reason);
+}
+
+/* Not a failure: what is in the recording is right, but a program may have allocated unseen. */
+static void print_gaps(const struct mt_recording *recording)
+{
+	unsigned int n = 0;
+
+	mt_coverage_each_gap(recording->coverage, print_gap, &n);
+	if (n > GAPS_PRINTED)
+		fprintf(stderr, "mt-record: not covered: %u more; mt-report stat lists them\n",
+			n - GAPS_PRINTED);
+}
+
 static int exit_status(const struct mt_recording *recording)
 {
 	/* The command goes on, and has no status yet. */
@@ -148,10 +171,31 @@ static int flush_stdout(void)
 	return MT_EXIT_FAILED;
 }
 
+static int run(const struct mt_record_opts *opts)
+{
+	char error[MT_RECORDER_ERROR_MAX], log[MT_PROGRAMS_LOG_MAX];
+	struct mt_recording recording = {};
+	int status;
+
+	status = mt_recorder_run(opts, notify, (void *)(uintptr_t)opts, &recording, error, log);
+	if (log[0] && (opts->verbose || (status && !error[0])))
+		fputs(log, stderr);
+	if (status) {
+		fprintf(stderr, "mt-record: %s\n", error);
+	} else {
+		if (!opts->quiet)
+			print_summary(opts, &recording);
+		print_gaps(&recording);
+		status = print_failures(opts, &recording) ? MT_EXIT_FAILED :
+							    exit_status(&recording);
+	}
+	mt_coverage_free(recording.coverage);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
-	char error[MT_RECORDER_ERROR_MAX], usage[MT_OPTIONS_ERROR_MAX], log[MT_PROGRAMS_LOG_MAX];
-	struct mt_recording recording = {};
+	char usage[MT_OPTIONS_ERROR_MAX];
 	struct mt_record_opts opts;
 	int status;
 
@@ -159,25 +203,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mt-record: %s\n", usage);
 		return MT_EXIT_USAGE;
 	}
-	if (opts.help) {
+	if (opts.help)
 		mt_record_opts_help(stdout);
-		return flush_stdout();
-	}
-	if (opts.version) {
+	else if (opts.version)
 		puts("mt-record " MT_VERSION);
-		return flush_stdout();
-	}
-
-	status = mt_recorder_run(&opts, notify, &opts, &recording, error, log);
-	if (log[0] && (opts.verbose || (status && !error[0])))
-		fputs(log, stderr);
-	if (status) {
-		fprintf(stderr, "mt-record: %s\n", error);
-		return status;
-	}
-	if (!opts.quiet)
-		print_summary(&opts, &recording);
-	if (print_failures(&opts, &recording))
-		return MT_EXIT_FAILED;
-	return exit_status(&recording);
+	status = opts.help || opts.version ? flush_stdout() : run(&opts);
+	mt_record_opts_release(&opts);
+	return status;
 }

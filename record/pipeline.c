@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "record/clock.h"
+#include "record/coverage.h"
 #include "record/decode.h"
 #include "record/file_notes.h"
 #include "record/losses.h"
@@ -165,6 +166,9 @@ static int write_rows(struct mt_pipeline *pipeline, uint64_t *ret_lost)
 
 	if (!err && pipeline->sources.notes)
 		err = mt_file_notes_write(pipeline->sources.notes, pipeline->writer);
+	if (!err)
+		err = mt_coverage_write(pipeline->sources.coverage, pipeline->writer,
+					mt_decoder_counts(pipeline->decoder));
 	*ret_lost = collect_losses(pipeline);
 	if (!err && pipeline->n_losses)
 		err = mt_writer_loss(pipeline->writer, pipeline->losses, pipeline->n_losses);
@@ -243,6 +247,8 @@ int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_write
 		err = mt_ring_open(mt_programs_stacks_fd(sources->programs), &pipeline->stacks);
 	if (!err)
 		err = mt_decoder_new(writer, &pipeline->decoder);
+	if (!err)
+		mt_decoder_set_coverage(pipeline->decoder, sources->coverage);
 	if (!err)
 		err = sources->introduce(sources->introduce_arg, pipeline->decoder);
 	if (!err)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct mt_coverage;
 struct mt_decoder;
 struct mt_file_notes;
 struct mt_mmap_events;
@@ -21,6 +22,7 @@ struct mt_pipeline_sources {
 	const struct mt_programs *programs;
 	struct mt_mmap_events *mappings;
 	struct mt_file_notes *notes;	/* NULL: none are taken */
+	struct mt_coverage *coverage;
 	/* Called once, before the thread starts: gives the decoder what is known already. */
 	int (*introduce)(void *arg, struct mt_decoder *decoder);
 	void *introduce_arg;

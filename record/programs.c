@@ -51,6 +51,11 @@ static int keep_log(enum libbpf_print_level level, const char *format, va_list a
 
 static int set_options(struct mt_record *skel, const struct mt_programs_options *options)
 {
+	struct bpf_program *const probes[] = {
+		skel->progs.probe_alloc, skel->progs.probe_return, skel->progs.probe_free,
+		skel->progs.probe_ret_site, skel->progs.probe_leave,
+	};
+	size_t i;
 	int err;
 
 	skel->rodata->stack_size = options->stack_size;
@@ -62,14 +67,9 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring_size);
-	if (!err && options->attach_mode == MT_ATTACH_MULTI) {
-		bpf_program__set_expected_attach_type(skel->progs.probe_alloc,
-						      MT_BPF_TRACE_UPROBE_MULTI);
-		bpf_program__set_expected_attach_type(skel->progs.probe_return,
-						      MT_BPF_TRACE_UPROBE_MULTI);
-		bpf_program__set_expected_attach_type(skel->progs.probe_free,
-						      MT_BPF_TRACE_UPROBE_MULTI);
-	}
+	if (!err && options->attach_mode == MT_ATTACH_MULTI)
+		for (i = 0; i < MT_ARRAY_SIZE(probes); i++)
+			bpf_program__set_expected_attach_type(probes[i], MT_BPF_TRACE_UPROBE_MULTI);
 	return err;
 }
 
@@ -338,6 +338,8 @@ struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs)
 		.alloc_fd = bpf_program__fd(programs->skel->progs.probe_alloc),
 		.return_fd = bpf_program__fd(programs->skel->progs.probe_return),
 		.free_fd = bpf_program__fd(programs->skel->progs.probe_free),
+		.ret_site_fd = bpf_program__fd(programs->skel->progs.probe_ret_site),
+		.leave_fd = bpf_program__fd(programs->skel->progs.probe_leave),
 	};
 
 	return probes;

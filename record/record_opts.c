@@ -11,7 +11,7 @@
 #define STACK_DEFAULT 32768
 #define STACK_MIN 8	/* the return address */
 
-#define OPTIONS_MAX 16
+#define OPTIONS_MAX 24
 
 int mt_parse_duration(const char *text, uint64_t *ret_ns)
 {
@@ -54,6 +54,7 @@ int mt_parse_duration(const char *text, uint64_t *ret_ns)
 struct texts {
 	const char *pressure_timeout;
 	const char *duration;
+	struct mt_option_list allocators;
 };
 
 /* The table's variables are fields of one struct, so that parsing stays a pure function. */
@@ -73,6 +74,8 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		{ .kind = MT_OPTION_CHOICE, .name = "follow", .value = &opts->follow,
 		  .arg = "WHAT", .choices = follow,
 		  .help = "until whose end: tree, root" },
+		{ .kind = MT_OPTION_LIST, .name = "allocator", .value = &texts->allocators,
+		  .arg = "SPEC", .help = "your own: 'my_new=malloc(1) my_del=free(1)'" },
 		{ .kind = MT_OPTION_SIZE, .name = "stack-size", .value = &opts->stack_size,
 		  .arg = "BYTES", .max = MT_STACK_BYTES_MAX,
 		  .help = "stack copied (32768; 0: none)" },
@@ -115,6 +118,21 @@ static bool parse_time(const char *option, const char *text, uint64_t *ret_ns,
 	snprintf(error, MT_OPTIONS_ERROR_MAX,
 		 "--%s: '%.100s' is no duration; 500ms, 5s, 2m, 1h, inf or 0", option, text);
 	return false;
+}
+
+static int parse_allocators(const struct mt_option_list *list, struct mt_allocator_specs *specs,
+			    char error[MT_OPTIONS_ERROR_MAX])
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < list->n && !err; i++)
+		err = mt_allocator_specs_parse(specs, list->values[i], error);
+	if (err == -ENOMEM)
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "--allocator: %s", strerror(ENOMEM));
+	if (err)
+		mt_allocator_specs_release(specs);
+	return err;
 }
 
 /* What the table cannot say. */
@@ -170,8 +188,16 @@ int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 	opts.n_command = n;
 	if (!opts.help && !opts.version && !check(&opts, error))
 		return -EINVAL;
+	n = parse_allocators(&texts.allocators, &opts.allocators, error);
+	if (n < 0)
+		return n;
 	*ret_opts = opts;
 	return 0;
+}
+
+void mt_record_opts_release(struct mt_record_opts *opts)
+{
+	mt_allocator_specs_release(&opts->allocators);
 }
 
 void mt_record_opts_help(FILE *out)

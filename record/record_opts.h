@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "common/options.h"
+#include "record/allocator_spec.h"
 #include "record/watch.h"
 
 /* How long to record. */
@@ -27,6 +28,7 @@ struct mt_record_opts {
 	uint64_t duration;		/* ns; 0: no limit */
 	int follow;			/* enum mt_follow */
 	int watch;			/* enum mt_watch */
+	struct mt_allocator_specs allocators;	/* the user's own */
 	bool quiet;
 	unsigned int verbose;
 	bool help;
@@ -38,9 +40,10 @@ struct mt_record_opts {
 /* Nanoseconds of 500ms, 5s, 2m, 1h, inf or 0. -EINVAL, -ERANGE. */
 int mt_parse_duration(const char *text, uint64_t *ret_ns);
 
-/* Parse argv without the program's name. 0, or -EINVAL and one line. */
+/* Parse argv without the program's name. 0, or -EINVAL or -ENOMEM and one line. */
 int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 			 char error[MT_OPTIONS_ERROR_MAX]);
+void mt_record_opts_release(struct mt_record_opts *opts);
 void mt_record_opts_help(FILE *out);
 
 #endif

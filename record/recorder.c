@@ -5,6 +5,7 @@
 #include "record/adopt.h"
 #include "record/clock.h"
 #include "record/file_notes.h"
+#include "record/coverage.h"
 #include "record/guardian.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
@@ -48,10 +49,13 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 		.attach_report = *mt_attach_worker_report(rec->worker),
 	};
 
+	mt_attach_worker_report_missing(rec->worker);
 	mt_pipeline_finish(rec->pipeline, rec->status_known, rec->root_status, end_reason(rec),
 			   &recording.result);
 	recording.restored = mt_output_restore(rec->kept_fd, rec->opts->output, &rec->identity);
 	recording.n_losses = mt_pipeline_losses(rec->pipeline, recording.losses);
+	recording.coverage = rec->coverage;
+	rec->coverage = NULL;
 	*ret_recording = recording;
 }
 
@@ -62,6 +66,7 @@ static void release(struct mt_recorder *rec)
 	mt_attach_worker_free(rec->worker);
 	mt_adoption_free(rec->adoption);
 	mt_pipeline_free(rec->pipeline);
+	mt_coverage_free(rec->coverage);
 	mt_mmap_events_free(rec->mappings);
 	mt_file_notes_free(rec->notes);
 	mt_stopped_free(rec->stopped);

@@ -25,6 +25,7 @@ struct mt_recorder {
 	struct mt_attacher *attacher;	/* NULL once recording was given up */
 	struct mt_guardian *guardian;
 	struct mt_stopped *stopped;
+	struct mt_coverage *coverage;
 	struct mt_attach_worker *worker;
 	struct mt_mmap_events *mappings;
 	struct mt_file_notes *notes;

@@ -13,6 +13,7 @@
 #include "record/adopt.h"
 #include "record/clock.h"
 #include "record/closure.h"
+#include "record/coverage.h"
 #include "record/decode.h"
 #include "record/file_notes.h"
 #include "record/guardian.h"
@@ -124,8 +125,17 @@ static int arm(struct mt_recorder *rec)
 		err = mt_stopped_new(rec->programs, mt_guardian_table(rec->guardian),
 				     &rec->stopped);
 	if (!err)
-		err = mt_attach_worker_new(rec->programs, rec->attacher, rec->stopped, rec->notify,
-					   rec->notify_arg, &rec->worker);
+		err = mt_coverage_new(&rec->coverage);
+	if (!err) {
+		struct mt_attach_worker_config config = {
+			.programs = rec->programs, .attacher = rec->attacher,
+			.stopped = rec->stopped, .coverage = rec->coverage,
+			.specs = &rec->opts->allocators, .notify = rec->notify,
+			.arg = rec->notify_arg,
+		};
+
+		err = mt_attach_worker_new(&config, &rec->worker);
+	}
 	if (!err)
 		err = mt_file_notes_new(&rec->notes);
 	if (!err) {
@@ -240,7 +250,7 @@ static int start_writing(struct mt_recorder *rec)
 {
 	struct mt_pipeline_sources sources = {
 		.programs = rec->programs, .mappings = rec->mappings, .notes = rec->notes,
-		.introduce = introduce, .introduce_arg = rec,
+		.coverage = rec->coverage, .introduce = introduce, .introduce_arg = rec,
 	};
 	struct mt_writer *writer = NULL;
 	int err = open_writer(rec, &writer);

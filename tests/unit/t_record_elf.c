@@ -1,4 +1,6 @@
-#include "record/allocators.h"
+#include "record/elf_frames.h"
+#include "record/elf_image.h"
+#include "record/elf_imports.h"
 #include "record/elf_symbols.h"
 
 #include <criterion/criterion.h>
@@ -7,102 +9,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bpf/mt_ring.h"
 #include "common/error.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 
-/* What readelf says of a function of libc: its value, which here is its file offset too. */
-static uint64_t readelf_offset(const char *function)
-{
-	char command[256];
-	unsigned long long value = 0;
-	FILE *out;
-
-	snprintf(command, sizeof(command),
-		 "readelf -W --dyn-syms %s | awk '$8 ~ /^%s@@/ {print $2}'", LIBC, function);
-	out = popen(command, "r");
-	cr_assert_not_null(out);
-	cr_assert_eq(fscanf(out, "%llx", &value), 1);
-	pclose(out);
-	return value;
-}
-
-static const struct mt_probe *probe_at(const struct mt_probe *probes, size_t n, uint64_t offset)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (probes[i].offset == offset)
-			return &probes[i];
-	return NULL;
-}
-
-Test(allocators, every_function_of_libc_has_one_probe_at_its_place)
-{
-	static const struct {
-		const char *name;
-		uint32_t kind, size, count, ptr, align, out;
-	} want[] = {
-		{ "malloc", MT_RING_MALLOC, 1, 0, 0, 0, 0 },
-		{ "calloc", MT_RING_CALLOC, 2, 1, 0, 0, 0 },
-		{ "realloc", MT_RING_REALLOC, 2, 0, 1, 0, 0 },
-		{ "reallocarray", MT_RING_REALLOC, 3, 2, 1, 0, 0 },
-		{ "aligned_alloc", MT_RING_ALIGNED, 2, 0, 0, 1, 0 },
-		{ "memalign", MT_RING_ALIGNED, 2, 0, 0, 1, 0 },
-		{ "posix_memalign", MT_RING_ALIGNED, 3, 0, 0, 2, 1 },
-		{ "valloc", MT_RING_ALIGNED, 1, 0, 0, 0, 0 },
-		{ "pvalloc", MT_RING_ALIGNED, 1, 0, 0, 0, 0 },
-		{ "free", MT_RING_FREE, 0, 0, 1, 0, 0 },
-	};
-	struct mt_probe probes[MT_PROBES_MAX];
-	size_t n, i, k;
-	int fd = open(LIBC, O_RDONLY);
-
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(mt_allocators_find(fd, probes, &n), 0);
-	close(fd);
-	for (i = 0; i < MT_ARRAY_SIZE(want); i++) {
-		const struct mt_probe *probe = probe_at(probes, n, readelf_offset(want[i].name));
-
-		cr_assert_not_null(probe, "%s", want[i].name);
-		cr_assert_eq(MT_COOKIE_KIND(probe->cookie), want[i].kind, "%s", want[i].name);
-		cr_assert_eq(MT_COOKIE_SIZE(probe->cookie), want[i].size, "%s", want[i].name);
-		cr_assert_eq(MT_COOKIE_COUNT(probe->cookie), want[i].count, "%s", want[i].name);
-		cr_assert_eq(MT_COOKIE_PTR(probe->cookie), want[i].ptr, "%s", want[i].name);
-		cr_assert_eq(MT_COOKIE_ALIGN(probe->cookie), want[i].align, "%s", want[i].name);
-		cr_assert_eq(MT_COOKIE_OUT(probe->cookie), want[i].out, "%s", want[i].name);
-	}
-	for (i = 0; i < n; i++)
-		for (k = 0; k < i; k++)
-			cr_assert_neq(probes[i].offset, probes[k].offset);
-}
-
-Test(allocators, a_program_without_allocators_has_no_probes)
-{
-	struct mt_probe probes[MT_PROBES_MAX];
-	size_t n = 99;
-	int fd = open("/bin/true", O_RDONLY);
-
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(mt_allocators_find(fd, probes, &n), 0);
-	cr_assert_eq(n, 0);
-	close(fd);
-}
-
+/* Everything that reads ELF files, over these bytes. */
 static int find_in(const void *bytes, size_t size)
 {
 	static const char *const names[] = { "free", "malloc" };
 	char path[] = "/tmp/t_record_elf.XXXXXX";
-	uint64_t offsets[2];
+	struct mt_elf_import import;
+	struct mt_elf_image image;
+	uint64_t vaddrs[2], start, end;
 	int fd = mkstemp(path), err;
 
 	cr_assert_geq(fd, 0);
 	unlink(path);
 	cr_assert_eq(write(fd, bytes, size), (ssize_t)size);
-	err = mt_elf_find_functions(fd, names, 2, offsets);
+	err = mt_elf_image_open(fd, &image);
 	close(fd);
-	return err;
+	if (err)
+		return err;
+	mt_elf_find_functions(&image, names, 2, vaddrs);
+	mt_elf_frame_range(&image, 0x1000, &start, &end);
+	mt_elf_import_find(&image, 0x4000, &import);
+	mt_elf_image_close(&image);
+	return 0;
 }
 
 Test(elf_symbols, what_is_not_elf_is_refused)
@@ -136,4 +68,32 @@ Test(elf_symbols, hostile_headers_are_survived)
 		}
 	}
 	close(fd);
+}
+
+Test(elf_frames, ranges_are_those_that_readelf_shows)
+{
+	FILE *out = popen("readelf --debug-dump=frames " LIBC " 2>/dev/null | "
+			  "sed -nE 's/.* FDE .*pc=([0-9a-f]*)\\.\\.([0-9a-f]*)$/\\1 \\2/p'",
+			  "r");
+	unsigned long long first, last;
+	struct mt_elf_image image;
+	uint64_t start, end;
+	int fd = open(LIBC, O_RDONLY), n = 0;
+
+	cr_assert_not_null(out);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(mt_elf_image_open(fd, &image), 0);
+	close(fd);
+	while (fscanf(out, "%llx %llx", &first, &last) == 2) {
+		cr_assert(mt_elf_frame_range(&image, first, &start, &end), "%llx", first);
+		cr_assert_eq(start, first);
+		cr_assert_eq(end, last);
+		cr_assert(mt_elf_frame_range(&image, last - 1, &start, &end));
+		cr_assert_eq(start, first);
+		n++;
+	}
+	pclose(out);
+	cr_assert_gt(n, 1000);
+	cr_assert_not(mt_elf_frame_range(&image, 8, &start, &end));
+	mt_elf_image_close(&image);
 }

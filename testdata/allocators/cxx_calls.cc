@@ -1,0 +1,142 @@
+/*
+ * cxx_calls.cc - every form of operator new and delete, with exceptions, and a new_handler that
+ * frees memory first and throws then. The account leaves out what the C++ runtime takes and
+ * gives back for exceptions. -DNO_THROW: this operator new ends the program rather than throw.
+ */
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+extern "C" {
+#include "../workloads/expect.h"
+}
+
+static volatile std::size_t huge = std::size_t(1) << 47;
+
+struct alignas(64) wide {
+	char bytes[192];
+};
+
+static NOINLINE void *got(void *p, std::size_t size)
+{
+	must(p != nullptr, "an allocation failed");
+	expect_new(size);
+	return p;
+}
+
+static NOINLINE void forms(int n)
+{
+	const std::align_val_t align{128};
+
+	for (int i = 0; i < n; i++) {
+		std::size_t s = 1 + i % 900;
+
+		::operator delete(got(::operator new(s), s));
+		expect_free(s);
+		::operator delete[](got(::operator new[](s), s));
+		expect_free(s);
+		::operator delete(got(::operator new(s), s), s);
+		expect_free(s);
+		::operator delete[](got(::operator new[](s), s), s);
+		expect_free(s);
+		::operator delete(got(::operator new(s, std::nothrow), s), std::nothrow);
+		expect_free(s);
+		::operator delete[](got(::operator new[](s, std::nothrow), s), std::nothrow);
+		expect_free(s);
+		::operator delete(got(::operator new(s, align), s), align);
+		expect_free(s);
+		::operator delete[](got(::operator new[](s, align), s), align);
+		expect_free(s);
+		::operator delete(got(::operator new(s, align), s), s, align);
+		expect_free(s);
+		::operator delete[](got(::operator new[](s, align), s), s, align);
+		expect_free(s);
+		::operator delete(got(::operator new(s, align, std::nothrow), s), align,
+				  std::nothrow);
+		expect_free(s);
+		::operator delete[](got(::operator new[](s, align, std::nothrow), s), align,
+				    std::nothrow);
+		expect_free(s);
+	}
+	::operator delete(nullptr);
+	wide *w = new wide;
+	got(w, sizeof(wide));
+	delete w;
+	expect_free(sizeof(wide));
+}
+
+template <typename Call> static NOINLINE void must_throw(Call call, const char *what)
+{
+	bool thrown = false;
+
+	try {
+		call();
+	} catch (const std::bad_alloc &) {
+		thrown = true;
+	}
+	must(thrown, what);
+}
+
+static NOINLINE void throwing(int n)
+{
+	const std::align_val_t align{128};
+
+	for (int i = 0; i < n; i++) {
+		must_throw([] { ::operator delete(::operator new(huge)); }, "new did not throw");
+		must_throw([] { ::operator delete[](::operator new[](huge)); },
+			   "new[] did not throw");
+		must_throw([=] { ::operator delete(::operator new(huge, align), align); },
+			   "aligned new did not throw");
+		must(::operator new(huge, std::nothrow) == nullptr, "nothrow new succeeded");
+		/* What is allocated right after, from the same depth of stack and below. */
+		got(::operator new(11), 11);
+	}
+}
+
+static int handled;
+static void *reserve;
+
+/* Gives back what it had put aside, and takes it again the next time. */
+static void handler()
+{
+	handled++;
+	if (reserve) {
+		expect_free(5000);
+		std::free(reserve);
+		reserve = nullptr;
+		return;
+	}
+	throw std::bad_alloc();
+}
+
+static NOINLINE void handlers(int n)
+{
+	for (int i = 0; i < n; i++) {
+		reserve = got(std::malloc(5000), 5000);
+		std::set_new_handler(handler);
+		must_throw([] { ::operator delete(::operator new(huge)); },
+			   "new with a handler did not throw");
+		std::set_new_handler(nullptr);
+		must(reserve == nullptr, "the handler was not called");
+		::operator delete(got(::operator new(77), 77));
+		expect_free(77);
+	}
+	must(handled == 2 * n, "the handler was not called twice a time");
+}
+
+extern "C" NOINLINE void work()
+{
+	forms(101);
+#ifndef NO_THROW
+	throwing(7);
+#endif
+	handlers(5);
+}
+
+int main()
+{
+	work();
+	expect_print();
+	return 0;
+}
