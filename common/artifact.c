@@ -40,6 +40,16 @@ int mt_encode_coverage(struct mt_buf *buf, const struct mt_coverage_row *rows, u
 	return mt_table_encode(buf, mt_table(MT_BLOCK_COVERAGE), rows, n);
 }
 
+int mt_encode_packed(struct mt_buf *buf, const struct mt_packed *rows, uint32_t n)
+{
+	return mt_table_encode(buf, mt_table(MT_BLOCK_PACKED), rows, n);
+}
+
+int mt_encode_images(struct mt_buf *buf, const struct mt_image_part *rows, uint32_t n)
+{
+	return mt_table_encode(buf, mt_table(MT_BLOCK_IMAGE), rows, n);
+}
+
 int mt_encode_checkpoint(struct mt_buf *buf, const struct mt_checkpoint *checkpoint)
 {
 	return mt_table_encode(buf, mt_table(MT_BLOCK_CHECKPOINT), checkpoint, 1);

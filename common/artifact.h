@@ -30,6 +30,9 @@ struct mt_buf;
 #define MT_ARG_MAX (2u << 20)			/* one argument; the kernel allows 32 pages */
 #define MT_ARGS_MAX (1u << 20)
 #define MT_FUNCTIONS_MAX 4096u			/* names in a row of coverage */
+#define MT_IMAGE_PART_MAX (1u << 20)		/* bytes in a row of image */
+#define MT_IMAGE_MAX (16ull << 30)		/* bytes of an image */
+#define MT_IMAGES_MAX (1u << 20)
 #define MT_FRAMES_MAX (1u << 26)
 #define MT_TRAILER_FRAMES_MAX (1u << 22)	/* beyond, a trailer has no frame_kinds */
 
@@ -44,7 +47,10 @@ enum mt_block_kind {
 	MT_BLOCK_CHECKPOINT,
 	MT_BLOCK_TRAILER,
 	MT_BLOCK_FILES,
-	MT_BLOCK_COVERAGE,	/* numbers are part of the format: new ones come last */
+	MT_BLOCK_COVERAGE,
+	MT_BLOCK_PACKED,	/* of a pack: which mapped file has which images */
+	MT_BLOCK_IMAGE,		/* of a pack: their bytes */
+	/* Numbers are part of the format: new ones come last. */
 	MT_BLOCK_KINDS
 };
 #define MT_KIND_BIT(kind) (1u << (kind))
@@ -140,6 +146,38 @@ struct mt_trailer {
 	const uint32_t *frame_kinds;	/* per frame: or of MT_KIND_BIT, or 0 for unknown */
 };
 
+enum mt_packed_type {
+	MT_PACKED_IMAGE = 1,	/* an ELF file, of which the parts follow in image blocks */
+	MT_PACKED_FILE = 2,	/* a mapped file, as it was found when the pack was made */
+	MT_PACKED_TYPES
+};
+
+/* Texts are never NULL, whatever the type. */
+struct mt_packed {
+	uint32_t type;		/* enum mt_packed_type */
+	uint32_t id;		/* image: from 1 to MT_IMAGES_MAX, without gaps */
+	uint64_t size;		/* image: bytes; what no part has is zero */
+	uint32_t dev_major;	/* file: these five as its mappings have them */
+	uint32_t dev_minor;
+	uint64_t ino;
+	uint64_t generation;
+	const char *path;
+	const char *status;	/* file: "verified", or why there is nothing: "gone", ... */
+	const char *reason;	/* file: "" if verified */
+	uint32_t own;		/* file: images of itself, 0 if there is none, */
+	uint32_t debug;		/* of its separate debug file, */
+	uint32_t alt;		/* and of the file that has what dwz took out of those */
+	const char *debug_path;	/* file: where the debug file was; "" if there is none */
+	const char *package;	/* file: that it was installed from; "" if unknown */
+};
+
+struct mt_image_part {
+	uint32_t image;
+	uint64_t offset;
+	const uint8_t *bytes;
+	uint32_t n_bytes;	/* <= MT_IMAGE_PART_MAX */
+};
+
 /* A decoded block. */
 struct mt_block {
 	enum mt_block_kind kind;
@@ -156,6 +194,8 @@ struct mt_block {
 		struct mt_checkpoint *checkpoint;
 		struct mt_trailer *trailer;
 		struct mt_file_note *files;
+		struct mt_packed *packed;
+		struct mt_image_part *images;
 	};
 	uint32_t skipped;		/* unknown columns and keys met, and dropped rows */
 	struct mt_arena *arena;		/* owns all of the above */
@@ -171,6 +211,8 @@ int mt_encode_coverage(struct mt_buf *buf, const struct mt_coverage_row *rows, u
 int mt_encode_checkpoint(struct mt_buf *buf, const struct mt_checkpoint *checkpoint);
 int mt_encode_trailer(struct mt_buf *buf, const struct mt_trailer *trailer);
 int mt_encode_files(struct mt_buf *buf, const struct mt_file_note *rows, uint32_t n);
+int mt_encode_packed(struct mt_buf *buf, const struct mt_packed *rows, uint32_t n);
+int mt_encode_images(struct mt_buf *buf, const struct mt_image_part *rows, uint32_t n);
 
 void mt_block_init(struct mt_block *block);
 void mt_block_release(struct mt_block *block);

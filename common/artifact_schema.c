@@ -156,6 +156,37 @@ static const struct mt_field file_fields[] = {
 #undef F
 };
 
+#define PACKED_IMAGE TYPE(MT_PACKED_IMAGE)
+#define PACKED_FILE TYPE(MT_PACKED_FILE)
+
+static const struct mt_field packed_fields[] = {
+#define F(kind, member, types) FIELD(mt_packed, kind, member, types)
+	F(U32, type, 0),
+	F(U32, id, PACKED_IMAGE),
+	F(U64, size, PACKED_IMAGE),
+	F(U32, dev_major, PACKED_FILE),
+	F(U32, dev_minor, PACKED_FILE),
+	F(U64, ino, PACKED_FILE),
+	F(U64, generation, PACKED_FILE),
+	F(STR, path, PACKED_FILE),
+	F(STR, status, PACKED_FILE),
+	F(STR, reason, PACKED_FILE),
+	F(U32, own, PACKED_FILE),
+	F(U32, debug, PACKED_FILE),
+	F(U32, alt, PACKED_FILE),
+	F(STR, debug_path, PACKED_FILE),
+	F(STR, package, PACKED_FILE),
+#undef F
+};
+
+static const struct mt_field image_fields[] = {
+#define F(kind, member) FIELD(mt_image_part, kind, member, 0)
+	F(U32, image),
+	F(U64, offset),
+	COUNTED(mt_image_part, BYTES, bytes, n_bytes, MT_IMAGE_PART_MAX),
+#undef F
+};
+
 #define FIELDS(array) .fields = array, .n_fields = MT_ARRAY_SIZE(array)
 #define ONE(row) .version = 1, .row_size = sizeof(struct row), .type = MT_TYPE_NONE, .max_rows = 1
 #define ROWS(row, max) .version = 1, .rows = true, .row_size = sizeof(struct row), .max_rows = max
@@ -180,6 +211,10 @@ static const struct mt_table tables[MT_BLOCK_KINDS] = {
 	[MT_BLOCK_COVERAGE] = { "coverage", ROWS(mt_coverage_row, MT_BLOCK_ROWS_MAX),
 				TYPED(mt_coverage_row, MT_COVERAGE_TYPES),
 				FIELDS(coverage_fields) },
+	[MT_BLOCK_PACKED] = { "packed", ROWS(mt_packed, MT_BLOCK_ROWS_MAX),
+			      TYPED(mt_packed, MT_PACKED_TYPES), FIELDS(packed_fields) },
+	[MT_BLOCK_IMAGE] = { "image", ROWS(mt_image_part, MT_BLOCK_STACKS_MAX),
+			     .type = MT_TYPE_NONE, FIELDS(image_fields) },
 };
 
 const struct mt_table *mt_table(enum mt_block_kind kind)

@@ -13,6 +13,7 @@ void mt_analysis_release(struct mt_analysis *analysis)
 	mt_unwinder_free(analysis->unwinder);
 	mt_symbolizer_free(analysis->symbolizer);
 	mt_profile_free(analysis->profile);
+	mt_pack_free(analysis->pack);
 	mt_session_free(analysis->session);
 	mt_run_release(&analysis->run);
 	mt_reader_free(analysis->reader);
@@ -39,10 +40,14 @@ static int load_paths(struct mt_analysis *a)
 static int load_symbolizer(struct mt_analysis *a, const struct mt_module_options *given)
 {
 	struct mt_module_options options = *given;
+	int err = mt_pack_load(a->reader, &a->pack);
 
+	if (err)
+		return err;
 	options.kernel = a->run.header->kernel;
 	options.start_time = a->run.header->start_time;
 	options.start_realtime = a->run.header->start_realtime;
+	options.pack = a->pack;
 	return mt_symbolizer_new(a->session, &options, &a->symbolizer);
 }
 

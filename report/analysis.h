@@ -11,6 +11,7 @@
 #include "report/call_paths.h"
 #include "report/module_facts.h"
 #include "report/names.h"
+#include "report/pack.h"
 #include "report/run_facts.h"
 #include "report/session.h"
 
@@ -30,6 +31,7 @@ struct mt_analysis {
 	struct mt_reader *reader;
 	struct mt_run run;
 	struct mt_session *session;
+	struct mt_pack *pack;	/* NULL: the artifact carries no modules */
 	struct mt_profile *profile;	/* NULL what was not needed */
 	struct mt_symbolizer *symbolizer;
 	struct mt_unwinder *unwinder;

@@ -2,6 +2,7 @@
 
 #include "common/error.h"
 #include "report/module_file.h"
+#include "report/pack.h"
 #include "report/session.h"
 
 #include <dwarf.h>
@@ -12,6 +13,7 @@
 #include <inttypes.h>
 #include <libelf.h>
 #include <limits.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +31,9 @@ struct table {
 struct image {
 	int fd;
 	uint8_t *memory;	/* instead of fd: the vDSO's copy */
+	uint8_t *mapped;	/* instead of both: a pack's */
+	uint8_t *clean;		/* the same once more, for mt_module_image() */
+	size_t mapped_size;
 	Elf *elf;
 	size_t n_sections;
 	uint64_t *section_end;	/* svma, by section index; 0: not an address */
@@ -39,6 +44,8 @@ struct mt_module {
 	char *path;
 	char *found_path;	/* below the sysroot */
 	char *debug_dir;
+	const struct mt_pack *pack;
+	const struct mt_packed *packed;	/* NULL: not from the pack */
 	enum mt_module_status status;
 	char reason[MT_REASON_MAX];
 	struct image own;
@@ -68,6 +75,10 @@ static void image_release(struct image *image)
 		elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);
+	if (image->mapped)
+		munmap(image->mapped, image->mapped_size);
+	if (image->clean)
+		munmap(image->clean, image->mapped_size);
 	free(image->memory);
 	free(image->section_end);
 	image_init(image);
@@ -117,6 +128,25 @@ static int image_open(struct image *image, int fd, uint8_t *memory, size_t size)
 
 out_release:
 	image_release(image);
+	return err;
+}
+
+/* An image of a pack. -MT_E_NO_DATA: there is none; as image_open(). */
+static int image_map(struct image *image, const struct mt_pack *pack, uint32_t id)
+{
+	int err;
+
+	image->mapped = mt_pack_map_image(pack, id, &image->mapped_size);
+	if (!image->mapped)
+		return -MT_E_NO_DATA;
+	elf_version(EV_CURRENT);
+	image->elf = elf_memory((char *)image->mapped, image->mapped_size);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
+		err = -MT_E_NOT_ELF;
+	else
+		err = image_load_sections(image);
+	if (err)
+		image_release(image);
 	return err;
 }
 
@@ -228,7 +258,10 @@ static int load(struct mt_module *module, int fd, uint8_t *memory, size_t size)
 	GElf_Ehdr ehdr;
 	int err;
 
-	err = image_open(&module->own, fd, memory, size);
+	if (module->packed)
+		err = image_map(&module->own, module->pack, module->packed->own);
+	else
+		err = image_open(&module->own, fd, memory, size);
 	if (!err && !gelf_getehdr(module->own.elf, &ehdr))
 		err = -MT_E_NOT_ELF;
 	if (!err)
@@ -266,6 +299,17 @@ static int set_folders(struct mt_module *module, const struct mt_module_options 
 	return module->debug_dir && module->found_path ? 0 : -ENOMEM;
 }
 
+static void take_packed(struct mt_module *module, const struct mt_pack *pack)
+{
+	const struct mt_packed *packed = module->packed;
+
+	module->pack = pack;
+	if (!mt_module_status_find(packed->status, &module->status))
+		module->status = MT_MODULE_UNREADABLE;
+	if (module->status != MT_MODULE_VERIFIED)
+		snprintf(module->reason, sizeof(module->reason), "%s", packed->reason);
+}
+
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
 		   struct mt_module **ret_module)
 {
@@ -291,7 +335,13 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 		goto out_free;
 	}
 
-	if (!strcmp(file->path, "[vdso]"))
+	module->packed = mt_pack_find(options->pack, file);
+	/* What the pack lacks may be here now. */
+	if (module->packed && !module->packed->own && options->sysroot)
+		module->packed = NULL;
+	if (module->packed)
+		take_packed(module, options->pack);
+	else if (!strcmp(file->path, "[vdso]"))
 		module->status = mt_module_file_vdso(options->kernel, &memory, &size,
 						     module->reason);
 	else if (options->sysroot)
@@ -336,18 +386,31 @@ enum mt_module_status mt_module_status(const struct mt_module *module)
 	return module->status;
 }
 
+static const char *const status_names[] = {
+	[MT_MODULE_VERIFIED] = "verified",
+	[MT_MODULE_GONE] = "gone",
+	[MT_MODULE_CHANGED] = "changed",
+	[MT_MODULE_UNREADABLE] = "unreadable",
+	[MT_MODULE_NOT_ELF] = "not_elf",
+	[MT_MODULE_NO_FILE] = "no_file",
+};
+
 const char *mt_module_status_name(enum mt_module_status status)
 {
-	static const char *const names[] = {
-		[MT_MODULE_VERIFIED] = "verified",
-		[MT_MODULE_GONE] = "gone",
-		[MT_MODULE_CHANGED] = "changed",
-		[MT_MODULE_UNREADABLE] = "unreadable",
-		[MT_MODULE_NOT_ELF] = "not_elf",
-		[MT_MODULE_NO_FILE] = "no_file",
-	};
+	return status_names[status];
+}
 
-	return names[status];
+bool mt_module_status_find(const char *name, enum mt_module_status *ret_status)
+{
+	size_t i;
+
+	for (i = 0; i < MT_ARRAY_SIZE(status_names); i++) {
+		if (!strcmp(name, status_names[i])) {
+			*ret_status = (enum mt_module_status)i;
+			return true;
+		}
+	}
+	return false;
 }
 
 const char *mt_module_reason(const struct mt_module *module)
@@ -358,6 +421,45 @@ const char *mt_module_reason(const struct mt_module *module)
 const char *mt_module_path(const struct mt_module *module)
 {
 	return module->path;
+}
+
+const char *mt_module_package(const struct mt_module *module)
+{
+	return module->packed ? module->packed->package : NULL;
+}
+
+static uint32_t image_id(const struct mt_module *module, enum mt_module_image which)
+{
+	return which == MT_IMAGE_OWN ? module->packed->own :
+	       which == MT_IMAGE_DEBUG ? module->packed->debug : module->packed->alt;
+}
+
+bool mt_module_image(struct mt_module *module, enum mt_module_image which,
+		     const uint8_t **ret_bytes, size_t *ret_size)
+{
+	struct image *image = &module->own;
+	char *bytes;
+
+	if (which == MT_IMAGE_DEBUG) {
+		mt_module_debug_path(module);
+		image = &module->debug;
+	} else if (which == MT_IMAGE_ALT) {
+		mt_module_dwarf(module);
+		image = &module->alt;
+	}
+	if (!image->elf)
+		return false;
+	if (image->mapped) {
+		if (!image->clean)
+			image->clean = mt_pack_map_image(module->pack, image_id(module, which),
+							 ret_size);
+		*ret_bytes = image->clean;
+		*ret_size = image->mapped_size;
+		return image->clean;
+	}
+	bytes = elf_rawfile(image->elf, ret_size);
+	*ret_bytes = (const uint8_t *)bytes;
+	return bytes && *ret_size;
 }
 
 size_t mt_module_build_id(const struct mt_module *module, uint8_t ret_id[MT_BUILD_ID_MAX])
@@ -443,14 +545,35 @@ int mt_module_load_bias(const struct mt_module *module, uint64_t start, uint64_t
 	return -MT_E_NO_DATA;
 }
 
+/* Is it of the same build? If not, it is let go. */
+static bool debug_fits(struct mt_module *module)
+{
+	uint8_t id[MT_BUILD_ID_MAX];
+	GElf_Ehdr ehdr;
+	size_t n = image_build_id(&module->debug, id);
+
+	if (n == module->build_id_len && !memcmp(id, module->build_id, n) &&
+	    gelf_getehdr(module->debug.elf, &ehdr) && ehdr.e_machine == module->machine)
+		return true;
+	image_release(&module->debug);
+	return false;
+}
+
+static void find_packed_debug(struct mt_module *module)
+{
+	if (image_map(&module->debug, module->pack, module->packed->debug) ||
+	    !debug_fits(module))
+		return;
+	module->debug_path = strdup(module->packed->debug_path);
+	if (!module->debug_path)
+		image_release(&module->debug);
+}
+
 /* Take fd as the debug file if it proves to be this module's. */
 static bool accept_debug(struct mt_module *module, int fd, bool have_crc, uint32_t want_crc)
 {
-	uint8_t id[MT_BUILD_ID_MAX];
 	struct stat own, st;
-	GElf_Ehdr ehdr;
 	uint32_t crc;
-	size_t n;
 
 	/* A link can name the file itself. */
 	if (module->own.fd < 0 || fstat(module->own.fd, &own) < 0 || fstat(fd, &st) < 0 ||
@@ -465,12 +588,7 @@ static bool accept_debug(struct mt_module *module, int fd, bool have_crc, uint32
 	}
 	if (image_open(&module->debug, fd, NULL, 0) < 0)
 		return false;
-	n = image_build_id(&module->debug, id);
-	if (n == module->build_id_len && !memcmp(id, module->build_id, n) &&
-	    gelf_getehdr(module->debug.elf, &ehdr) && ehdr.e_machine == module->machine)
-		return true;
-	image_release(&module->debug);
-	return false;
+	return debug_fits(module);
 }
 
 static bool try_debug(struct mt_module *module, const char *path, bool have_crc, uint32_t crc)
@@ -513,7 +631,9 @@ const char *mt_module_debug_path(struct mt_module *module)
 {
 	if (!module->debug_tried) {
 		module->debug_tried = true;
-		if (module->own.elf)
+		if (module->own.elf && module->packed)
+			find_packed_debug(module);
+		else if (module->own.elf)
 			find_debug(module);
 	}
 	return module->debug_path ? module->debug_path : "";
@@ -634,14 +754,11 @@ static bool has_debug_info(const struct image *image)
 	return scn && shdr.sh_type != SHT_NOBITS && shdr.sh_size;
 }
 
-/* The candidate has the build-id that the link names. */
-static bool try_alt(struct mt_module *module, const char *path, const void *id, size_t id_len)
+/* Has what was opened the build-id that the link names? If not, it is let go. */
+static bool alt_fits(struct mt_module *module, const void *id, size_t id_len)
 {
 	uint8_t have[MT_BUILD_ID_MAX];
-	int fd = mt_module_file_open_regular(path);
 
-	if (fd < 0 || image_open(&module->alt, fd, NULL, 0) < 0)
-		return false;
 	if (image_build_id(&module->alt, have) == id_len && !memcmp(have, id, id_len) &&
 	    sizes_sane(&module->alt)) {
 		module->alt_dwarf = dwarf_begin_elf(module->alt.elf, DWARF_C_READ, NULL);
@@ -650,6 +767,13 @@ static bool try_alt(struct mt_module *module, const char *path, const void *id, 
 	}
 	image_release(&module->alt);
 	return false;
+}
+
+static bool try_alt(struct mt_module *module, const char *path, const void *id, size_t id_len)
+{
+	int fd = mt_module_file_open_regular(path);
+
+	return fd >= 0 && !image_open(&module->alt, fd, NULL, 0) && alt_fits(module, id, id_len);
 }
 
 /*
@@ -668,6 +792,12 @@ static bool attach_alt(struct mt_module *module, const char *dwarf_path)
 		return true;
 	if (n < 0 || n > MT_BUILD_ID_MAX)
 		return false;
+	if (module->packed) {
+		if (image_map(&module->alt, module->pack, module->packed->alt) ||
+		    !alt_fits(module, id, n))
+			return false;
+		goto found;
+	}
 	if (!mt_module_file_build_id_path(module->debug_dir, id, n, path, sizeof(path)) &&
 	    try_alt(module, path, id, n))
 		goto found;

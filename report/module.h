@@ -16,6 +16,7 @@
 
 struct mt_file;
 struct mt_module;
+struct mt_pack;
 
 #define MT_REASON_MAX 192
 
@@ -36,6 +37,7 @@ enum mt_module_status {
 struct mt_module_options {
 	const char *kernel;	/* uname -r of the recording, for [vdso]; NULL: unknown */
 	const char *debug_dir;	/* root of separate debug files; NULL: SYSROOT/usr/lib/debug */
+	const struct mt_pack *pack;	/* looked at first; outlives the module; NULL: none */
 	const char *sysroot;	/* folder to look for all files in; NULL: this machine's own */
 	/* One moment by both clocks, as in the header; 0: files' times are not looked at. */
 	uint64_t start_time;
@@ -63,9 +65,9 @@ struct mt_section {
  * as a mapping shows them, and its generation where both sides know one; anything else is refused
  * before a byte of it is read. If it was written to since it was noted, its build-id must still be
  * the noted one; one that nobody noted must not have been written to since it was first mapped.
- * Below a sysroot the build-id alone decides, and a file without one is refused. [vdso] is taken
- * from this process if this kernel is the recorded one and the build-id agrees. options NULL: all
- * defaults.
+ * Below a sysroot the build-id alone decides, and a file without one is refused. Of a pack, what
+ * was verified when it was made, or the same refusal. [vdso] is taken from this process if this
+ * kernel is the recorded one and the build-id agrees. options NULL: all defaults.
  */
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
 		   struct mt_module **ret_module);
@@ -76,6 +78,22 @@ const char *mt_module_status_name(enum mt_module_status status);	/* "verified", 
 /* One clause for people, e.g. "inode 812, recorded 799"; "" if verified. */
 const char *mt_module_reason(const struct mt_module *module);
 const char *mt_module_path(const struct mt_module *module);
+/* The package that the pack says it came in, "" if that is unknown; NULL: not from a pack. */
+const char *mt_module_package(const struct mt_module *module);
+/* By its name: false if there is none such. */
+bool mt_module_status_find(const char *name, enum mt_module_status *ret_status);
+
+/* The files that a module is read from, as they are: for a pack. */
+enum mt_module_image {
+	MT_IMAGE_OWN,
+	MT_IMAGE_DEBUG,
+	MT_IMAGE_ALT,
+	MT_IMAGES
+};
+
+/* false: there is no such file. Bytes live as long as the module. */
+bool mt_module_image(struct mt_module *module, enum mt_module_image image,
+		     const uint8_t **ret_bytes, size_t *ret_size);
 /* Build-id bytes; 0 length if none or not verified. */
 size_t mt_module_build_id(const struct mt_module *module, uint8_t ret_id[MT_BUILD_ID_MAX]);
 

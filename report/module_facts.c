@@ -24,6 +24,7 @@ static int load_one(const struct mt_session *session, struct mt_symbolizer *symb
 		.reason = mt_module_reason(module), .debug_path = "",
 	};
 	facts->n_build_id = mt_module_build_id(module, facts->build_id);
+	facts->packed_package = mt_module_package(module);
 	if (!contents)
 		return 0;
 	symbols = mt_symbolizer_symbols(symbolizer, index);
@@ -53,23 +54,35 @@ static void count_calls(struct mt_modules *modules, const struct mt_paths *paths
 	}
 }
 
+/* A pack says it where it was made. */
+static bool must_ask(const struct mt_module_facts *facts)
+{
+	return mt_module_lacks(facts) && !facts->packed_package;
+}
+
 /* Which package has the debug symbols matters only for files that lack them. */
 static int find_packages(struct mt_modules *modules)
 {
 	const char **paths = calloc(modules->n + 1, sizeof(*paths));
 	char **packages = calloc(modules->n + 1, sizeof(*packages));
+	struct mt_module_facts *facts;
 	size_t i, n = 0;
 	int err = -ENOMEM;
 
 	if (!paths || !packages)
 		goto out;
 	for (i = 0; i < modules->n; i++)
-		if (mt_module_lacks(&modules->facts[i]))
+		if (must_ask(&modules->facts[i]))
 			paths[n++] = modules->facts[i].path;
 	err = mt_packages_find(MT_PACKAGES_DIR, paths, n, packages);
-	for (i = 0, n = 0; i < modules->n; i++)
-		if (mt_module_lacks(&modules->facts[i]))
-			modules->facts[i].package = packages[n++];
+	for (i = 0, n = 0; i < modules->n; i++) {
+		facts = &modules->facts[i];
+		if (must_ask(facts))
+			facts->package = packages[n++];
+		else if (mt_module_lacks(facts) && *facts->packed_package &&
+			 !(facts->package = strdup(facts->packed_package)))
+			err = -ENOMEM;
+	}
 out:
 	free(paths);
 	free(packages);

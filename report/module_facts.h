@@ -28,6 +28,7 @@ struct mt_module_facts {
 	uint32_t calls;			/* distinct places in call paths */
 	uint32_t unnamed;		/* of them without a function, */
 	uint32_t unlocated;		/* without file and line */
+	const char *packed_package;	/* as the pack has it; NULL: not from one */
 	char *package;			/* that has the file; NULL: unknown, or not asked */
 };
 

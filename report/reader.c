@@ -189,3 +189,20 @@ void mt_reader_end(const struct mt_reader *reader, struct mt_reader_end *ret_end
 	ret_end->unknown_blocks = max32(reader->unknown_blocks, reader->most_unknown_blocks);
 	ret_end->unknown_columns = max32(reader->unknown_columns, reader->most_unknown_columns);
 }
+
+int mt_reader_raw_frame(struct mt_reader *reader, uint32_t index, struct mt_raw_frame *ret_frame)
+{
+	const struct mt_reader_frame *f = &reader->frames[index];
+	int err;
+
+	if (index >= reader->n_frames)
+		return 0;
+	mt_buf_reset(&reader->frame);
+	err = mt_buf_reserve(&reader->frame, f->size);
+	if (!err)
+		err = mt_read_at(reader->fd, f->offset, reader->frame.data, f->size);
+	if (err)
+		return err;
+	*ret_frame = (struct mt_raw_frame){ reader->frame.data, f->size, f->content, f->kinds };
+	return 1;
+}

@@ -63,6 +63,17 @@ void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted);
  */
 int mt_reader_next(struct mt_reader *reader, const struct mt_block **ret_block);
 
+/* A readable frame as it is in the file, borrowed until the next call of any function. */
+struct mt_raw_frame {
+	const uint8_t *bytes;
+	uint32_t size;
+	uint32_t content;	/* bytes of its content */
+	uint32_t kinds;		/* or of MT_KIND_BIT; 0: not known, because it was never read */
+};
+
+/* The index-th frame, header and trailer included: 1, 0 past the last, or -errno, -ENOMEM. */
+int mt_reader_raw_frame(struct mt_reader *reader, uint32_t index, struct mt_raw_frame *ret_frame);
+
 /*
  * Why reading ended. Exact once mt_reader_next() has returned 0 for every kind
  * (mt_reader_rewind(reader, ~0u)); before that, what is known so far.

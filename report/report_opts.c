@@ -95,6 +95,17 @@ static const struct mt_option check_options[] = {
 	OPTIONS_END,
 };
 
+static const struct mt_option pack_options[] = {
+	OPTIONS_TITLE,
+	{ .kind = MT_OPTION_STRING, .name = "output", .alias = 'o', .value = &parsed.output,
+	  .arg = "PACK", .help = "the pack (default run.mtp for run.mt, else FILE.mtp)" },
+	{ .kind = MT_OPTION_FLAG, .name = "with-binaries", .value = &parsed.with_binaries,
+	  .help = "the modules' files as they are, code and data included" },
+	OPTION_FILES,
+	OPTION_HELP,
+	OPTIONS_END,
+};
+
 static const struct {
 	const char *name;
 	const struct mt_option *options;
@@ -137,6 +148,13 @@ static const struct {
 		"Read every frame and block. Says whether the file is whole, or up to which byte\n"
 		"it can be used and why it ends there.\n",
 		"mt-report check run.mt && echo whole",
+	},
+	[MT_COMMAND_PACK] = {
+		"pack", pack_options, "one file with all it takes to report elsewhere",
+		"Write the recording and what is needed of its modules (symbols, unwind tables,\n"
+		"line tables) to one file, which every command takes in place of FILE, on any\n"
+		"machine, with the same results.\n",
+		"mt-report pack run.mt && scp run.mtp elsewhere:",
 	},
 };
 
@@ -197,6 +215,11 @@ static int parse_command(int argc, char **argv, char *error)
 	if (parsed.command == MT_COMMAND_SYMBOLIZE && !parsed.output && !strcmp(parsed.file, "-")) {
 		snprintf(error, MT_OPTIONS_ERROR_MAX,
 			 "symbolize: standard input gives the folder no name; use --output=DIR");
+		return -EINVAL;
+	}
+	if (parsed.command == MT_COMMAND_PACK && !parsed.output && !strcmp(parsed.file, "-")) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "pack: standard input gives the pack no name; use --output=PACK");
 		return -EINVAL;
 	}
 	return 0;

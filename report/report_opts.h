@@ -14,6 +14,7 @@ enum mt_command {
 	MT_COMMAND_FOLDED,
 	MT_COMMAND_DUMP,
 	MT_COMMAND_CHECK,
+	MT_COMMAND_PACK,
 	MT_COMMANDS
 };
 
@@ -31,7 +32,8 @@ struct mt_report_opts {
 	bool help;		/* of the command, or of all if there is none */
 	bool version;
 	const char *file;
-	const char *output;	/* symbolize: NULL for FILE.profile */
+	const char *output;	/* symbolize: NULL for FILE.profile; pack: for FILE.mtp */
+	bool with_binaries;
 	const char *sysroot;	/* NULL: files are looked for where they were recorded */
 	const char *debug_dir;	/* NULL: SYSROOT/usr/lib/debug */
 	bool json;

@@ -1,0 +1,99 @@
+#!/bin/bash
+# Record here, pack, report where there is nothing but mt-report and its own libraries: the same.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+make_root()
+{
+	local file
+
+	rm -rf root
+	mkdir -p root/bin
+	cp "$(command -v mt-report)" root/bin
+	# The program interpreter stands alone in its line, libraries behind an arrow.
+	ldd root/bin/mt-report | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' |
+		while read -r file; do
+			mkdir -p "root/${file%/*}"
+			cp -L "$file" "root/$file"
+		done
+}
+
+# Of the file itself: what the pack adds to it.
+without_size()
+{
+	grep -vE '"(usable_bytes|bytes|frames)": [0-9]+,$' "$1"
+}
+
+# elsewhere NAME COMMAND...: of run.mt here and of run.mtp there.
+elsewhere()
+{
+	local name=$1 here=0 there=0 command=$2
+
+	shift 2
+	(cd files && mt-report "$command" "$@" run) >here.out 2>here.err || here=$?
+	cp packed/run root/run
+	chroot root /bin/mt-report "$command" "$@" run >there.out 2>there.err || there=$?
+	is "$name: $command $*: status" "$there" "$here"
+	is "$name: $command $*: the same output" "$(diff <(without_size here.out) <(without_size there.out) 2>&1)" ''
+	is "$name: $command $*: the same messages" "$(cmp here.err there.err 2>&1)" ''
+}
+
+# everywhere NAME: of run.mt, in every form.
+everywhere()
+{
+	local name=$1
+
+	rm -rf files packed root/run*
+	mkdir files packed
+	cp run.mt files/run
+	mt-report pack -o packed/run run.mt 2>pack.err
+	is "$name: the pack is an artifact" "$(zstd -tq packed/run 2>&1)" ''
+	mt-report check packed/run >check.txt 2>&1
+	matches "$name: and whole" check.txt ': whole; '
+	elsewhere "$name" top -n 0
+	elsewhere "$name" top -n 0 --by peak --json
+	elsewhere "$name" stat --json
+	elsewhere "$name" folded --by count
+	elsewhere "$name" dump
+	elsewhere "$name" symbolize -o out
+	is "$name: the same profile folder" "$(diff -r files/out root/out 2>&1)" ''
+	mt-report pack -o again packed/run 2>/dev/null
+	is "$name: a pack of a pack is the same" "$(cmp again packed/run 2>&1)" ''
+	rm -rf root/out again
+}
+
+make_root
+record python3 /usr/bin/python3 -c 'import json, re; re.findall("a+", json.dumps(["a"] * 1000))'
+everywhere python3
+matches 'python3: functions are named there' there.out 'PyObject|_Py|Py_'
+record 'C++' "$WORKLOADS/cpp_nofp"
+everywhere 'C++'
+mt-report top -n 0 packed/run >top.txt 2>/dev/null
+matches 'C++: lines from the pack' top.txt 'cpp_nofp\.cc:[0-9]+'
+
+# What was packed is used though another file is there now.
+cp "$WORKLOADS/malloc_10007" prog
+record malloc ./prog
+mt-report folded run.mt >here.txt
+mt-report pack run.mt 2>pack.err
+is 'the name of the pack' "$(test -s run.mtp && echo there)" there
+mt-report pack --with-binaries -o whole.mtp run.mt 2>/dev/null
+cp /bin/true prog
+mt-report folded run.mtp >there.txt
+is 'replaced after it was packed: the same' "$(cmp here.txt there.txt 2>&1)" ''
+mt-report folded whole.mtp >there.txt
+is 'with binaries: the same' "$(cmp here.txt there.txt 2>&1)" ''
+is 'with binaries: larger' "$(($(stat -c %s whole.mtp) > $(stat -c %s run.mtp)))" 1
+
+# A file that was refused when the pack was made is refused with the same words.
+mt-report folded run.mt >here.txt 2>here.err
+mt-report pack -o refused.mtp run.mt 2>/dev/null
+is 'packed without one: status' $? 1
+mt-report folded refused.mtp >there.txt 2>there.err
+is 'packed without one: the same' "$(cmp here.txt there.txt 2>&1)" ''
+is 'packed without one: the same messages' "$(cmp here.err there.err 2>&1)" ''
+# It is taken from elsewhere when it is there.
+mkdir -p "sys$PWD"
+cp "$WORKLOADS/malloc_10007" "sys$PWD/prog"
+mt-report folded --sysroot sys refused.mtp 2>/dev/null | grep -q ';prog+0x'
+is 'packed without one, found below a sysroot: named' $? 1
