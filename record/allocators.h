@@ -34,6 +34,7 @@ enum mt_probe_role {
 struct mt_probe {
 	const char *function;	/* borrowed from the table */
 	uint64_t offset;	/* in the file */
+	uint32_t forward;	/* of which the site lies so much behind the function's entry */
 	uint64_t cookie;	/* MT_COOKIE and MT_CALL_* of bpf/mt_ring.h, without a group */
 	uint64_t fixed_size;	/* of every block, 0 if the call says */
 	uint8_t kind;		/* enum mt_allocator_kind */

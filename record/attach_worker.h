@@ -39,6 +39,7 @@ struct mt_attach_worker_config {
 	struct mt_stopped *stopped;
 	struct mt_coverage *coverage;
 	const struct mt_allocator_specs *specs;
+	bool move_sites;		/* see record/probe_site.h */
 	mt_attach_notify_fn notify;
 	void *arg;
 };

@@ -46,6 +46,7 @@ static int parse(struct mt_elf_image *image)
 	if (!ehdr || memcmp(ehdr->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_ident[EI_DATA] != ELFDATA2LSB)
 		return -MT_E_NOT_ELF;
+	image->machine = ehdr->e_machine;
 	if (ehdr->e_phentsize == sizeof(Elf64_Phdr))
 		image->phdrs = mt_elf_image_range(image, ehdr->e_phoff,
 						  ehdr->e_phnum * sizeof(Elf64_Phdr));

@@ -13,6 +13,7 @@
 struct mt_elf_image {
 	const uint8_t *bytes;
 	size_t size;
+	uint16_t machine;		/* e_machine */
 	const Elf64_Phdr *phdrs;	/* NULL if there are none that lie in the file */
 	size_t n_phdrs;
 	const Elf64_Shdr *shdrs;

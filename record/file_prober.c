@@ -12,15 +12,18 @@
 #include "record/allocators.h"
 #include "record/attach.h"
 #include "record/coverage.h"
+#include "record/probe_site.h"
 
 struct mt_file_prober {
 	struct mt_allocator_table *table;
 	struct mt_attacher *attacher;
 	struct mt_coverage *coverage;
+	bool move_sites;
 	bool *found;		/* by index in the table: some file has it */
 };
 
-int mt_file_prober_new(const struct mt_allocator_specs *specs, struct mt_attacher *attacher,
+int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
+		       struct mt_attacher *attacher,
 		       struct mt_coverage *coverage, struct mt_file_prober **ret_prober)
 {
 	struct mt_file_prober *prober = calloc(1, sizeof(*prober));
@@ -29,6 +32,7 @@ int mt_file_prober_new(const struct mt_allocator_specs *specs, struct mt_attache
 	if (!prober)
 		return -ENOMEM;
 	prober->attacher = attacher;
+	prober->move_sites = move_sites;
 	prober->coverage = coverage;
 	err = mt_allocator_table_new(specs, &prober->table);
 	if (!err) {
@@ -135,6 +139,8 @@ int mt_file_prober_probe(struct mt_file_prober *prober, int fd, const char *path
 		return 0;
 	if (!err && scan.n_functions)
 		err = add_sources(prober, &st, path, &scan);
+	if (!err && prober->move_sites)
+		mt_probe_sites_move(fd, scan.probes, scan.n);
 	if (!err && scan.n)
 		err = mt_attacher_attach(prober->attacher, fd, scan.probes, scan.n);
 	if (err)

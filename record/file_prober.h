@@ -12,8 +12,12 @@ struct mt_attacher;
 struct mt_coverage;
 struct mt_file_prober;
 
-/* All are borrowed; specs (--allocator) is not needed afterwards and may be NULL. */
-int mt_file_prober_new(const struct mt_allocator_specs *specs, struct mt_attacher *attacher,
+/*
+ * All are borrowed; specs (--allocator) is not needed afterwards and may be NULL. move_sites: see
+ * record/probe_site.h.
+ */
+int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
+		       struct mt_attacher *attacher,
 		       struct mt_coverage *coverage, struct mt_file_prober **ret_prober);
 void mt_file_prober_free(struct mt_file_prober *prober);
 

@@ -62,6 +62,7 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		       struct mt_option table[OPTIONS_MAX])
 {
 	static const char *const follow[] = { "tree", "root", NULL };
+	static const char *const sites[] = { "auto", "entry", NULL };
 	static const char *const watch[] = { "auto", "fentry", "tracepoint", NULL };
 	const struct mt_option rows[] = {
 		{ .kind = MT_OPTION_STRING, .name = "output", .alias = 'o', .value = &opts->output,
@@ -83,13 +84,15 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		  .arg = "SIZE", .min = RING_MIN, .max = RING_MAX,
 		  .help = "room for events in flight (32M)" },
 		{ .kind = MT_OPTION_SIZE, .name = "stack-ring-size",
-		  .value = &opts->stack_ring_size, .arg = "SIZE", .min = RING_MIN, .max = RING_MAX,
+		  .value = &opts->stack_ring_size, .arg = "N", .min = RING_MIN, .max = RING_MAX,
 		  .help = "room for new stacks (32M)" },
 		{ .kind = MT_OPTION_STRING, .name = "pressure-timeout",
-		  .value = &texts->pressure_timeout, .arg = "TIME",
+		  .value = &texts->pressure_timeout, .arg = "T",
 		  .help = "pause when full (0, 5s, inf)" },
 		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
 		  .choices = watch, .help = "new code: auto, fentry, tracepoint" },
+		{ .kind = MT_OPTION_CHOICE, .name = "probe-site", .value = &opts->probe_site,
+		  .arg = "WHERE", .choices = sites, .help = "auto (cheapest) or entry" },
 		{ .kind = MT_OPTION_FLAG, .name = "quiet", .alias = 'q', .value = &opts->quiet,
 		  .help = "no summary" },
 		{ .kind = MT_OPTION_REPEAT, .name = "verbose", .alias = 'v',

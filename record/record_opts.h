@@ -18,6 +18,12 @@ enum mt_follow {
 	MT_FOLLOW_ROOT,		/* until the command is */
 };
 
+/* Where probes sit. */
+enum mt_site {
+	MT_SITE_AUTO,		/* where the kernel emulates the instruction, if that is near */
+	MT_SITE_ENTRY,		/* at the function's entry */
+};
+
 struct mt_record_opts {
 	const char *output;
 	uint64_t stack_size;
@@ -29,6 +35,7 @@ struct mt_record_opts {
 	int follow;			/* enum mt_follow */
 	int watch;			/* enum mt_watch */
 	struct mt_allocator_specs allocators;	/* the user's own */
+	int probe_site;			/* enum mt_site */
 	bool quiet;
 	unsigned int verbose;
 	bool help;

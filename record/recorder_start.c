@@ -130,7 +130,8 @@ static int arm(struct mt_recorder *rec)
 		struct mt_attach_worker_config config = {
 			.programs = rec->programs, .attacher = rec->attacher,
 			.stopped = rec->stopped, .coverage = rec->coverage,
-			.specs = &rec->opts->allocators, .notify = rec->notify,
+			.specs = &rec->opts->allocators,
+			.move_sites = rec->opts->probe_site == MT_SITE_AUTO, .notify = rec->notify,
 			.arg = rec->notify_arg,
 		};
 

@@ -1,0 +1,97 @@
+#include "record/probe_site.h"
+
+#include <criterion/criterion.h>
+
+/* A prologue as objdump prints it, and where the probe belongs. */
+struct prologue {
+	const char *what;
+	const char *bytes;
+	size_t n;
+	uint32_t forward;
+	bool emulated;
+};
+
+/* A string literal with zeros in it, and its size. */
+#define CODE(bytes) bytes, sizeof(bytes) - 1
+
+static const struct prologue prologues[] = {
+	{ "glibc 2.36 malloc: push %r12; push %rbp; push %rbx",
+	  CODE("\x41\x54\x55\x53\x48\x89\xfb\x48\x83\xec\x10"), 0, true },
+	{ "glibc 2.36 free: test %rdi,%rdi; je",
+	  CODE("\x48\x85\xff\x0f\x84\x1f\x01\x00\x00\x55"), 3, true },
+	{ "glibc 2.36 posix_memalign: cmpb $0,x(%rip); push %r12",
+	  CODE("\x80\x3d\x01\x02\x14\x00\x00\x41\x54\x49\x89\xd4"), 7, true },
+	{ "CET: endbr64; test %rdi,%rdi; je",
+	  CODE("\xf3\x0f\x1e\xfa\x48\x85\xff\x74\x1b\xc3"), 7, true },
+	{ "endbr64; jmp", CODE("\xf3\x0f\x1e\xfa\xe9\x10\x20\x30\x00"), 4, true },
+	{ "xor %eax,%eax; cmp $x,%rdi; ja",
+	  CODE("\x31\xc0\x48\x81\xff\x00\x10\x00\x00\x77\x10"), 9, true },
+	{ "mov %fs:0x10,%rax; push %rbx",
+	  CODE("\x64\x48\x8b\x04\x25\x10\x00\x00\x00\x53"), 9, true },
+	{ "lea x(%rip),%r10; nop; call", CODE("\x4c\x8d\x15\x01\x00\x00\x00\x90\xe8\x00\x00\x00\x00"),
+	  7, true },
+	{ "nopw 0(%rax,%rax); push %rbp", CODE("\x66\x0f\x1f\x44\x00\x00\x55"), 6, true },
+	{ "push %rbp at once", CODE("\x55\x48\x89\xe5"), 0, true },
+	{ "mov %rdi,%rsi changes an argument", CODE("\x48\x89\xfe\x55"), 0, false },
+	{ "mov %rdi,%rbx changes the caller's register", CODE("\x48\x89\xfb\x55"), 0, false },
+	{ "xor %edi,%edi changes an argument", CODE("\x31\xff\x55"), 0, false },
+	{ "xor %ecx,%ecx changes an argument", CODE("\x31\xc9\x55"), 0, false },
+	{ "mov $1,%r8d changes an argument", CODE("\x41\xb8\x01\x00\x00\x00\x55"), 0, false },
+	{ "lea x(%rip),%rdx changes an argument", CODE("\x48\x8d\x15\x01\x00\x00\x00\x55"), 0, false },
+	{ "sub $8,%rsp moves the stack", CODE("\x48\x83\xec\x08\x53"), 0, false },
+	{ "mov %rax,x(%rip) writes memory", CODE("\x48\x89\x05\x01\x00\x00\x00\x55"), 0, false },
+	{ "add $1,(%rdi) writes memory", CODE("\x48\x83\x07\x01\x55"), 0, false },
+	{ "ret comes first", CODE("\x31\xc0\xc3\x55"), 0, false },
+	{ "jmp *%rax comes first", CODE("\x31\xc0\xff\xe0\x55"), 0, false },
+	{ "jrcxz is not emulated", CODE("\x31\xc0\xe3\x10\x55"), 0, false },
+	{ "test %rdi,%rdi; test %rdi,%rdi; je back to the second",
+	  CODE("\x48\x85\xff\x48\x85\xff\x74\xfb\xc3"), 0, false },
+	{ "je back to itself is a loop through the site",
+	  CODE("\x48\x85\xff\x74\xfe\xc3"), 0, false },
+	{ "a later branch back to the site",
+	  CODE("\x48\x85\xff\x74\x01\xc3\x55\xeb\xfa"), 0, false },
+	{ "a later branch back to the entry goes through the site anyway",
+	  CODE("\x48\x85\xff\x74\x01\xc3\x55\xeb\xf7"), 3, true },
+	{ "undefined opcode", CODE("\x06\x55"), 0, false },
+	{ "cut instruction", CODE("\x48\x85"), 0, false },
+	{ "more than 32 bytes of cmp",
+	  CODE("\x48\x81\xff\x00\x10\x00\x00\x48\x81\xff\x00\x10\x00\x00\x48\x81\xff\x00\x10\x00\x00"
+	       "\x48\x81\xff\x00\x10\x00\x00\x48\x81\xff\x00\x10\x00\x00\x55"), 0, false },
+};
+
+Test(probe_site, known_prologues)
+{
+	struct mt_probe_site site;
+	size_t i;
+
+	for (i = 0; i < MT_ARRAY_SIZE(prologues); i++) {
+		const struct prologue *p = &prologues[i];
+
+		site = mt_probe_site_find((const uint8_t *)p->bytes, p->n, 0);
+		cr_expect_eq(site.forward, p->forward, "%s: %u", p->what, site.forward);
+		cr_expect_eq(site.emulated, p->emulated, "%s", p->what);
+	}
+}
+
+/* A far branch elsewhere in the file that leads into the prologue keeps the probe at the entry. */
+Test(probe_site, far_branches_count)
+{
+	static uint8_t code[4096];
+	int32_t offset;
+
+	memset(code, 0xcc, sizeof(code));
+	memcpy(code + 64, "\x48\x85\xff\x74\x01\xc3", 6);
+	cr_assert_eq(mt_probe_site_find(code, sizeof(code), 64).forward, 3);
+	code[3000] = 0xe9;
+	offset = 67 - 3005;
+	memcpy(code + 3001, &offset, 4);
+	cr_assert_eq(mt_probe_site_find(code, sizeof(code), 64).forward, 0);
+	offset = 64 - 3005;
+	memcpy(code + 3001, &offset, 4);
+	cr_assert_eq(mt_probe_site_find(code, sizeof(code), 64).forward, 3);
+	code[3000] = 0x0f;
+	code[3001] = 0x85;
+	offset = 65 - 3006;
+	memcpy(code + 3002, &offset, 4);
+	cr_assert_eq(mt_probe_site_find(code, sizeof(code), 64).forward, 0);
+}
