@@ -46,7 +46,7 @@ static bool is_scratch(unsigned int reg)
 	return reg == 0 || reg == 10 || reg == 11;
 }
 
-/* Does its ModRM byte's reg field, or its rm field if that is a register, name a scratch register? */
+/* Does the reg field, or the rm field of a register operand, name a scratch register? */
 static bool reg_is_scratch(const struct opcode *opcode)
 {
 	return is_scratch((opcode->modrm >> 3 & 7) | (opcode->rex & 4 ? 8 : 0));

@@ -19,7 +19,7 @@ struct mt_probe_site {
 	bool emulated;		/* the instruction there */
 };
 
-/* The site of the function that starts at code[at], in code[0..len): all that is known around it. */
+/* The site of the function that starts at code[at]; code[0..len) is all that is known around it. */
 struct mt_probe_site mt_probe_site_find(const uint8_t *code, size_t len, size_t at);
 
 struct mt_probe;
