@@ -28,8 +28,8 @@ static const struct prologue prologues[] = {
 	  CODE("\x31\xc0\x48\x81\xff\x00\x10\x00\x00\x77\x10"), 9, true },
 	{ "mov %fs:0x10,%rax; push %rbx",
 	  CODE("\x64\x48\x8b\x04\x25\x10\x00\x00\x00\x53"), 9, true },
-	{ "lea x(%rip),%r10; nop; call", CODE("\x4c\x8d\x15\x01\x00\x00\x00\x90\xe8\x00\x00\x00\x00"),
-	  7, true },
+	{ "lea x(%rip),%r10; nop; call",
+	  CODE("\x4c\x8d\x15\x01\x00\x00\x00\x90\xe8\x00\x00\x00\x00"), 7, true },
 	{ "nopw 0(%rax,%rax); push %rbp", CODE("\x66\x0f\x1f\x44\x00\x00\x55"), 6, true },
 	{ "push %rbp at once", CODE("\x55\x48\x89\xe5"), 0, true },
 	{ "mov %rdi,%rsi changes an argument", CODE("\x48\x89\xfe\x55"), 0, false },
@@ -37,7 +37,8 @@ static const struct prologue prologues[] = {
 	{ "xor %edi,%edi changes an argument", CODE("\x31\xff\x55"), 0, false },
 	{ "xor %ecx,%ecx changes an argument", CODE("\x31\xc9\x55"), 0, false },
 	{ "mov $1,%r8d changes an argument", CODE("\x41\xb8\x01\x00\x00\x00\x55"), 0, false },
-	{ "lea x(%rip),%rdx changes an argument", CODE("\x48\x8d\x15\x01\x00\x00\x00\x55"), 0, false },
+	{ "lea x(%rip),%rdx changes an argument",
+	  CODE("\x48\x8d\x15\x01\x00\x00\x00\x55"), 0, false },
 	{ "sub $8,%rsp moves the stack", CODE("\x48\x83\xec\x08\x53"), 0, false },
 	{ "mov %rax,x(%rip) writes memory", CODE("\x48\x89\x05\x01\x00\x00\x00\x55"), 0, false },
 	{ "add $1,(%rdi) writes memory", CODE("\x48\x83\x07\x01\x55"), 0, false },
@@ -55,8 +56,9 @@ static const struct prologue prologues[] = {
 	{ "undefined opcode", CODE("\x06\x55"), 0, false },
 	{ "cut instruction", CODE("\x48\x85"), 0, false },
 	{ "more than 32 bytes of cmp",
-	  CODE("\x48\x81\xff\x00\x10\x00\x00\x48\x81\xff\x00\x10\x00\x00\x48\x81\xff\x00\x10\x00\x00"
-	       "\x48\x81\xff\x00\x10\x00\x00\x48\x81\xff\x00\x10\x00\x00\x55"), 0, false },
+	  CODE("\x48\x81\xff\x00\x10\x00\x00\x48\x81\xff\x00\x10\x00\x00"
+	       "\x48\x81\xff\x00\x10\x00\x00\x48\x81\xff\x00\x10\x00\x00"
+	       "\x48\x81\xff\x00\x10\x00\x00\x55"), 0, false },
 };
 
 Test(probe_site, known_prologues)
