@@ -25,6 +25,7 @@ int mt_cmd_folded(const struct mt_report_opts *opts);
 int mt_cmd_dump(const struct mt_report_opts *opts);
 int mt_cmd_check(const struct mt_report_opts *opts);
 int mt_cmd_pack(const struct mt_report_opts *opts);
+int mt_cmd_export(const struct mt_report_opts *opts);
 
 /* "mt-report: " and the text, as one line on standard error. */
 void mt_cmd_say(const char *format, ...) MT_PRINTF(1, 2);

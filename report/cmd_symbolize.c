@@ -18,6 +18,24 @@ static int report(const struct mt_analysis *analysis, const struct mt_report_opt
 	return 0;
 }
 
+static int write_folder(const struct mt_analysis *analysis, const struct mt_report_opts *opts,
+			const char *dir)
+{
+	char *name = NULL, *version = NULL;
+	int err;
+
+	if (opts->integration) {
+		name = strdup(opts->integration);
+		if (!name)
+			return -ENOMEM;
+		version = strchr(name, ',');
+		*version++ = 0;
+	}
+	err = mt_profile_folder_write(dir, analysis->session, analysis->symbolizer, name, version);
+	free(name);
+	return err;
+}
+
 int mt_cmd_symbolize(const struct mt_report_opts *opts)
 {
 	unsigned int needs = MT_NEED_MODULES;
@@ -37,7 +55,7 @@ int mt_cmd_symbolize(const struct mt_report_opts *opts)
 	}
 
 	mt_cmd_progress(NULL, "writing the profile folder");
-	err = mt_profile_folder_write(dir, analysis.session, analysis.symbolizer, NULL, NULL);
+	err = write_folder(&analysis, opts, dir);
 	mt_cmd_progress(NULL, NULL);
 	if (err) {
 		code = mt_cmd_fail(dir, err);

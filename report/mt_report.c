@@ -11,6 +11,7 @@ static int (*const commands[MT_COMMANDS])(const struct mt_report_opts *opts) = {
 	[MT_COMMAND_DUMP] = mt_cmd_dump,
 	[MT_COMMAND_CHECK] = mt_cmd_check,
 	[MT_COMMAND_PACK] = mt_cmd_pack,
+	[MT_COMMAND_EXPORT] = mt_cmd_export,
 };
 
 int main(int argc, char **argv)

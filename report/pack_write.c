@@ -6,14 +6,11 @@
 #include "common/frame.h"
 #include "common/seek_table.h"
 #include "report/analysis.h"
+#include "report/new_file.h"
 #include "report/pack_images.h"
 #include "report/reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define LEVEL 6
 #define ROWS_A_BLOCK 4096u
@@ -213,55 +210,24 @@ static int write_pack(struct output *o, struct mt_analysis *a, const struct mt_p
 	return err;
 }
 
-/* A new file beside path, as any that the user makes. */
-static int open_temporary(const char *path, char temporary[PATH_MAX], FILE **ret_out)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	mode_t mask = umask(0);
-	int fd, err;
-
-	umask(mask);
-	if (snprintf(temporary, PATH_MAX, "%.*s.%.200s.XXXXXX", (int)(name - path), path,
-		     name) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	*ret_out = fdopen(fd, "w");
-	err = !*ret_out || fchmod(fd, 0666 & ~mask) ? -errno : 0;
-	if (err) {
-		if (*ret_out)
-			fclose(*ret_out);
-		else
-			close(fd);
-		unlink(temporary);
-	}
-	return err;
-}
-
 int mt_pack_write(const char *path, struct mt_analysis *analysis, bool whole,
 		  struct mt_pack_summary *ret_summary)
 {
 	struct mt_pack_summary summary = { 0 };
 	struct mt_pack_images images;
-	char temporary[PATH_MAX];
 	struct output o = { 0 };
+	struct mt_new_file file;
 	int err = mt_pack_images_find(analysis, whole, &images);
 
 	if (err)
 		return err;
-	err = open_temporary(path, temporary, &o.out);
+	err = mt_new_file_open(&file, path);
 	if (err)
 		goto out;
+	o.out = file.out;
 	errno = 0;
-	err = write_pack(&o, analysis, &images, &summary);
-	if (fclose(o.out) && !err)
-		err = -errno;
-	if (!err && rename(temporary, path))
-		err = -errno;
-	if (err)
-		unlink(temporary);
-	else
+	err = mt_new_file_close(&file, write_pack(&o, analysis, &images, &summary));
+	if (!err)
 		*ret_summary = summary;
 out:
 	mt_packer_free(o.packer);

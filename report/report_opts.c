@@ -6,6 +6,7 @@
 
 #define ROWS_DEFAULT 10
 
+static const char *const to_names[] = { "memtrack", NULL };
 static const char *const by_names[] = { "bytes", "count", "peak", "live", NULL };
 
 /* Where the options of every command go; each command's table names those it has. */
@@ -27,10 +28,9 @@ static struct mt_report_opts parsed;
 		  "all)" }
 #define OPTION_FILES \
 	{ .kind = MT_OPTION_STRING, .name = "sysroot", .value = &parsed.sysroot, .arg = "DIR", \
-	  .help = "look for the mapped files below DIR; they are recognised by build-id" }, \
+	  .help = "where mapped files are, known by build-id" }, \
 	{ .kind = MT_OPTION_STRING, .name = "debug-dir", .value = &parsed.debug_dir, \
-	  .arg = "DIR", .help = "look for separate debug files below DIR (default " \
-				"/usr/lib/debug)" }
+	  .arg = "DIR", .help = "separate debug files, else /usr/lib/debug" }
 #define OPTIONS_TITLE { .kind = MT_OPTION_HEADING, .name = "Options:" }
 #define OPTIONS_END { .kind = MT_OPTION_END }
 
@@ -47,6 +47,8 @@ static const struct mt_option symbolize_options[] = {
 	{ .kind = MT_OPTION_STRING, .name = "output", .alias = 'o', .value = &parsed.output,
 	  .arg = "DIR", .help = "the profile folder (default FILE.profile); a folder of that "
 				"name is replaced if it is one of ours" },
+	{ .kind = MT_OPTION_STRING, .name = "integration", .value = &parsed.integration,
+	  .arg = "N,V", .help = "name and version of the writer to put in it" },
 	{ .kind = MT_OPTION_FLAG, .name = "no-report", .value = &parsed.no_report,
 	  .help = "write the folder only" },
 	OPTION_BY,
@@ -106,12 +108,21 @@ static const struct mt_option pack_options[] = {
 	OPTIONS_END,
 };
 
+static const struct mt_option export_options[] = {
+	OPTIONS_TITLE,
+	{ .kind = MT_OPTION_CHOICE, .name = "to", .value = &parsed.to, .arg = "FORMAT",
+	  .choices = to_names, .help = "memtrack: its event stream" },
+	OPTION_HELP,
+	OPTIONS_END,
+};
+
 static const struct {
 	const char *name;
 	const struct mt_option *options;
 	const char *summary;	/* in the list of commands */
 	const char *about;
 	const char *example;
+	const char *operands;	/* NULL: FILE */
 } commands[MT_COMMANDS] = {
 	[MT_COMMAND_SYMBOLIZE] = {
 		"symbolize", symbolize_options,
@@ -156,6 +167,13 @@ static const struct {
 		"machine, with the same results.\n",
 		"mt-report pack run.mt && scp run.mtp elsewhere:",
 	},
+	[MT_COMMAND_EXPORT] = {
+		"export", export_options, "the events for programs that read another format",
+		"Write stacks, events and mappings in another format to a file in DIR, which is\n"
+		"made if it is missing: PID.MemtrackArtifact.msgpack, with the command's pid.\n",
+		"mt-report export --to memtrack run.mt DIR",
+		"FILE DIR",
+	},
 };
 
 const char *mt_by_name(enum mt_by by)
@@ -193,6 +211,28 @@ static int fail_command(const char *name, char *error)
 	return -EINVAL;
 }
 
+static int parse_export(int n, char **operands, char *error)
+{
+	if (parsed.to < 0 || n != 2) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "export: %s: mt-report export --to memtrack "
+			 "FILE DIR", parsed.to < 0 ? "no format given" :
+			 n > 2 ? "one file and one folder" :
+			 n ? "no folder given" : "no file given");
+		return -EINVAL;
+	}
+	parsed.file = operands[0];
+	parsed.output = operands[1];
+	return 0;
+}
+
+/* Two texts with a comma between; the second may have more of them. */
+static bool is_pair(const char *text)
+{
+	const char *comma = strchr(text, ',');
+
+	return comma && comma != text && comma[1];
+}
+
 static int parse_command(int argc, char **argv, char *error)
 {
 	const char *name = argv[0];
@@ -206,12 +246,19 @@ static int parse_command(int argc, char **argv, char *error)
 		return n;
 	if (parsed.help)
 		return 0;
+	if (parsed.command == MT_COMMAND_EXPORT)
+		return parse_export(n, argv + 1, error);
 	if (n != 1) {
 		snprintf(error, MT_OPTIONS_ERROR_MAX, "%s: %s: mt-report %s FILE", name,
 			 n ? "one file at a time" : "no file given", name);
 		return -EINVAL;
 	}
 	parsed.file = argv[1];
+	if (parsed.integration && !is_pair(parsed.integration)) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "--integration: '%.80s' is not NAME,VERSION", parsed.integration);
+		return -EINVAL;
+	}
 	if (parsed.command == MT_COMMAND_SYMBOLIZE && !parsed.output && !strcmp(parsed.file, "-")) {
 		snprintf(error, MT_OPTIONS_ERROR_MAX,
 			 "symbolize: standard input gives the folder no name; use --output=DIR");
@@ -230,7 +277,7 @@ int mt_report_opts_parse(int argc, char **argv, struct mt_report_opts *ret_opts,
 {
 	int n, err = 0;
 
-	parsed = (struct mt_report_opts){ .by = MT_BY_BYTES, .rows = ROWS_DEFAULT };
+	parsed = (struct mt_report_opts){ .by = MT_BY_BYTES, .rows = ROWS_DEFAULT, .to = -1 };
 	n = mt_options_parse(program_options, MT_OPTIONS_STOP, argc - 1, argv + 1, error);
 	if (n < 0)
 		return n;
@@ -275,7 +322,8 @@ void mt_report_opts_help(enum mt_command command, FILE *out)
 		program_help(out);
 		return;
 	}
-	fprintf(out, "Usage: mt-report %s [OPTION...] FILE\n\n%s\n", commands[command].name,
+	fprintf(out, "Usage: mt-report %s [OPTION...] %s\n\n%s\n", commands[command].name,
+		commands[command].operands ? commands[command].operands : "FILE",
 		commands[command].about);
 	mt_options_help(commands[command].options, out);
 	fprintf(out, "\nExample:\n  %s\n", commands[command].example);

@@ -15,6 +15,7 @@ enum mt_command {
 	MT_COMMAND_DUMP,
 	MT_COMMAND_CHECK,
 	MT_COMMAND_PACK,
+	MT_COMMAND_EXPORT,
 	MT_COMMANDS
 };
 
@@ -32,11 +33,14 @@ struct mt_report_opts {
 	bool help;		/* of the command, or of all if there is none */
 	bool version;
 	const char *file;
-	const char *output;	/* symbolize: NULL for FILE.profile; pack: for FILE.mtp */
+	/* symbolize: NULL for FILE.profile; pack: for FILE.mtp; export: never NULL. */
+	const char *output;
+	int to;			/* export: index of the values of --to; there is one */
 	bool with_binaries;
 	const char *sysroot;	/* NULL: files are looked for where they were recorded */
 	const char *debug_dir;	/* NULL: SYSROOT/usr/lib/debug */
 	bool json;
+	const char *integration;	/* symbolize: NAME,VERSION; NULL: our own */
 	bool no_report;
 	int by;			/* enum mt_by */
 	uint64_t rows;		/* 0: all */

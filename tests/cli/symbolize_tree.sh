@@ -14,3 +14,8 @@ echo mine >taken/file
 mt-report symbolize --no-report -o taken run.mt 2>&1
 echo "status $?"
 cat taken/file
+mt-report symbolize --no-report -o named --integration 'memtrack,1.2,3' run.mt 2>/dev/null
+echo "status $?"
+grep -o '"integration":[^]]*]' named/memtrack.metadata
+mt-report symbolize --integration memtrack run.mt 2>&1
+echo "status $?"

@@ -30,8 +30,14 @@ COVERAGE = {
     "id": {1, 2}, "kind": {1}, "path": {1, 3}, "dev_major": {1, 3}, "dev_minor": {1, 3},
     "ino": {1, 3}, "functions": {1}, "function": {3}, "reason": {3}, "events": {2},
 }
-SPARSE = {"lifecycle": LIFECYCLE, "mappings": MAPPINGS, "coverage": COVERAGE}
-KNOWN_TYPES = {"lifecycle": range(1, 8), "mappings": range(1, 4), "coverage": range(1, 4)}
+PACKED = {
+    "id": {1}, "size": {1}, "dev_major": {2}, "dev_minor": {2}, "ino": {2}, "generation": {2},
+    "path": {2}, "status": {2}, "reason": {2}, "own": {2}, "debug": {2}, "alt": {2},
+    "debug_path": {2}, "package": {2},
+}
+SPARSE = {"lifecycle": LIFECYCLE, "mappings": MAPPINGS, "coverage": COVERAGE, "packed": PACKED}
+KNOWN_TYPES = {"lifecycle": range(1, 8), "mappings": range(1, 4), "coverage": range(1, 4),
+               "packed": range(1, 3)}
 
 
 class Unpacker:
@@ -246,5 +252,6 @@ def main(args):
                 show(row)
 
 
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-main(sys.argv[1:])
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    main(sys.argv[1:])
