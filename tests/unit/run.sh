@@ -19,6 +19,8 @@ tap=$(mktemp)
 log=$(mktemp)
 trap 'rm -f "$tap" "$log"' EXIT
 unset DEBUGINFOD_URLS
+LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0"
+export LSAN_OPTIONS
 
 for t in "$@"; do
 	: >"$tap"
