@@ -557,12 +557,17 @@ Test(module, damaged_headers_never_crash, .timeout = 240)
 /* file, with the build-id that it has as it stands. */
 static struct mt_file noted_at(const char *path)
 {
-	const char *kept = strdup(path);	/* in_dir()'s buffers take turns */
-	struct mt_module *module = open_verified(kept);
-	struct mt_file file = file_at(kept);
+	static char paths[2][128];	/* in_dir()'s buffers take turns */
+	static unsigned int turn;
+	char *kept = paths[turn++ % 2];
+	struct mt_module *module;
+	struct mt_file file;
 	struct stat st;
 
-	cr_assert_eq(stat(path, &st), 0);
+	snprintf(kept, sizeof(paths[0]), "%s", path);
+	module = open_verified(kept);
+	file = file_at(kept);
+	cr_assert_eq(stat(kept, &st), 0);
 	file.noted = true;
 	file.size = (uint64_t)st.st_size;
 	file.mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
