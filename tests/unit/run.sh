@@ -19,8 +19,16 @@ tap=$(mktemp)
 log=$(mktemp)
 trap 'rm -f "$tap" "$log"' EXIT
 unset DEBUGINFOD_URLS
-LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0"
-export LSAN_OPTIONS
+
+# How many leaks the log tells of that are not the test framework's own. A suppression of
+# libcriterion would hide every leak of a test: the framework is in all their stacks.
+# Criterion runs each test in a process of its own and does not ask whether it leaked.
+leaks()
+{
+	awk '/^(Direct|Indirect) leak of/ { leak = 1; next }
+	     leak && / #1 / { if (!/libcriterion/) n++; leak = 0 }
+	     END { print n + 0 }' "$1"
+}
 
 for t in "$@"; do
 	: >"$tap"
@@ -30,6 +38,14 @@ for t in "$@"; do
 	skipped=$(grep -ciE '^ok .*# *skip' "$tap")
 	fail=$(grep -ciE '^not ok( |$)' "$tap")
 	pass=$((pass - skipped))
+	leaked=$(leaks "$log")
+	planned=$(sed -n 's/^1\.\.//p' "$tap")
+	if [ "$code" = 1 ] && [ "$leaked" = 0 ] && [ "$fail" = 0 ] &&
+		[ "$((pass + skipped))" = "${planned:-none}" ] &&
+		grep -q 'LeakSanitizer: detected' "$log"; then
+		code=0
+	fi
+	fail=$((fail + leaked))
 	# A program that dies, reports nothing or fails without a failed test is a failure.
 	if [ "$fail" = 0 ] && { [ "$code" != 0 ] || [ $((pass + skipped)) = 0 ]; }; then
 		fail=1
