@@ -62,10 +62,8 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 
 	if (!state || !my_turn(state, TURN_FORK, which))
 		return;
-	if (!bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)) {
-		count_loss(MT_LOSS_THREAD_STATE);
-		return;
-	}
+	/* If it cannot be had now, then when the child is first met. */
+	new_state(child);
 	if (child->tgid == parent->tgid) {
 		submit_fork(parent, child, MT_RING_THREAD);
 		return;

@@ -22,7 +22,6 @@ const volatile __u32 pressure_on;	/* stop the tree rather than lose records */
 const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure begins */
 const volatile __u64 stack_ring_limit;
 const volatile __u32 recorder_pid;
-const volatile __u32 adopt_on;		/* threads can be tracked that were there before us */
 
 /* Read by mt-record while running. */
 struct mt_loss_counter losses[MT_LOSS_KINDS];
@@ -129,6 +128,26 @@ static __always_inline void count_loss(__u32 kind)
 	loss->last = now;
 }
 
+/* Linux 6.10 and later. */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+/*
+ * Make the state of a thread. The kernel gives none while somebody else on this CPU is in the midst
+ * of the same: nobody can be, if nobody can be preempted there.
+ */
+static __always_inline struct mt_task_state *new_state(struct task_struct *task)
+{
+	struct mt_task_state *state;
+
+	if (bpf_preempt_disable)
+		bpf_preempt_disable();
+	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (bpf_preempt_enable)
+		bpf_preempt_enable();
+	return state;
+}
+
 /* State of the current thread, NULL if it is not tracked. */
 static __always_inline struct mt_task_state *current_state(void)
 {
@@ -136,13 +155,13 @@ static __always_inline struct mt_task_state *current_state(void)
 	struct mt_task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	__u32 pid;
 
-	if (state || !adopt_on)
+	if (state)
 		return state;
-	/* A thread of an adopted process gets its state when it is first met. */
+	/* Of an adopted process, or without a state from its start: it gets one when first met. */
 	pid = bpf_get_current_pid_tgid() >> 32;
 	if (!bpf_map_lookup_elem(&processes, &pid))
 		return NULL;
-	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	state = new_state(task);
 	if (!state)
 		count_loss(MT_LOSS_THREAD_STATE);
 	return state;

@@ -89,6 +89,17 @@ static __always_inline bool request_probes(const struct mt_inode_key *mapped,
 	return true;
 }
 
+/* The file is known. An overlay's inode is kept beside the one that is mapped: perf tells of it. */
+static __always_inline void know_opened(const struct mt_inode_key *mapped,
+					const struct mt_inode_key *opened)
+{
+	__u8 value = MT_INODE_OPENED;
+
+	if (opened->ino && (opened->ino != mapped->ino || opened->dev != mapped->dev) &&
+	    !bpf_map_lookup_elem(&known_inodes, opened))
+		bpf_map_update_elem(&known_inodes, opened, &value, BPF_ANY);
+}
+
 static long watch_area(__u32 i, struct watch *watch)
 {
 	struct mapped area = {};
@@ -102,8 +113,10 @@ static long watch_area(__u32 i, struct watch *watch)
 		watch->stop |= request_probes(&watch->opened, &watch->opened, watch->addr);
 		return 1;
 	}
-	if (area.file.ino)
-		watch->stop |= request_probes(&area.file, &watch->opened, watch->addr);
+	if (area.file.ino && request_probes(&area.file, &watch->opened, watch->addr))
+		watch->stop = true;
+	else if (area.file.ino)
+		know_opened(&area.file, &watch->opened);
 	watch->addr = area.end;
 	return 0;
 }

@@ -98,6 +98,25 @@ static __always_inline void read_descriptor(struct mt_inode_key *key, __u64 fd)
 }
 
 /*
+ * Can the call have changed executable memory? Asked before anything else: most of these calls are
+ * over here, so that a program is rarely busy when another thread needs it.
+ */
+static __always_inline bool matters(const struct syscall *call, __u64 nr)
+{
+	switch (nr) {
+	case NR_MMAP:
+		return call->arg3 & PROT_EXEC || call->arg4 & MAP_FIXED;
+	case NR_MPROTECT:
+	case NR_PKEY_MPROTECT:
+		return call->arg3 & PROT_EXEC;
+	case NR_MUNMAP:
+	case NR_MREMAP:
+		return true;
+	}
+	return false;
+}
+
+/*
  * [addr, addr + len) has become executable. Without a hook that saw the file, the descriptor says
  * which it was, should the area itself be out of reach.
  */
@@ -124,8 +143,8 @@ static __always_inline void mapped_new(struct mt_task_state *state, struct mt_pr
 {
 	__u64 len = (call->arg2 + 4095) & ~4095ULL;
 
-	if (call->arg4 & MAP_FIXED && code && code_clear(code, addr, addr + len) &&
-	    !(call->arg3 & PROT_EXEC))
+	/* What was here before is gone, should we have missed that. */
+	if (code && code_clear(code, addr, addr + len) && !(call->arg3 & PROT_EXEC))
 		submit_unmap(addr, addr + len);
 	if (!(call->arg3 & PROT_EXEC))
 		return;
@@ -140,7 +159,7 @@ static __always_inline void protected(struct mt_task_state *state, struct mt_pro
 {
 	__u64 len = (call->arg2 + 4095) & ~4095ULL;
 
-	if (!(call->arg3 & PROT_EXEC) || !len)
+	if (!len)
 		return;
 	if (code)
 		code_add(code, call->arg1, call->arg1 + len);
@@ -176,6 +195,17 @@ static __always_inline void finish_call(struct mt_task_state *state, const struc
 			code->unknown = 1;
 		break;
 	}
+}
+
+/* [args[1], args[2]) is executable in process args[0]: mt-record runs this if calls were missed. */
+SEC("raw_tp")
+int add_code(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct mt_process_code *code = process_code((__u32)ctx->args[0]);
+
+	if (code)
+		code_add(code, ctx->args[1], ctx->args[2]);
+	return 0;
 }
 
 /* --- fentry ------------------------------------------------------------------ */
@@ -226,13 +256,15 @@ int BPF_PROG(before_mprotect, struct vm_area_struct *vma, unsigned long prot)
 
 static __always_inline void call_returned(struct pt_regs *regs, __u64 nr, __u64 ret, __u32 which)
 {
-	struct mt_task_state *state = current_state();
+	struct mt_task_state *state;
 	struct syscall call = {};
 
-	if (!state || !my_turn(state, TURN_CALL, which))
-		return;
 	read_syscall(regs, &call);
-	finish_call(state, &call, nr, ret);
+	if (!matters(&call, nr))
+		return;
+	state = current_state();
+	if (state && my_turn(state, TURN_CALL, which))
+		finish_call(state, &call, nr, ret);
 }
 
 /* --- the tracepoints of single calls -------------------------------------------- */
@@ -246,13 +278,15 @@ struct call_exit {
 
 static __always_inline void call_traced(__u64 nr, __u64 ret)
 {
-	struct mt_task_state *state = current_state();
+	struct mt_task_state *state;
 	struct syscall call = {};
 
-	if (!state)
-		return;
 	read_syscall((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()), &call);
-	finish_call(state, &call, nr, ret);
+	if (!matters(&call, nr))
+		return;
+	state = current_state();
+	if (state)
+		finish_call(state, &call, nr, ret);
 }
 
 #define WATCH_CALL(name, nr)							\
@@ -289,8 +323,7 @@ static __always_inline void any_call(struct pt_regs *regs, __u64 ret, __u32 whic
 	struct syscall call = {};
 
 	read_syscall(regs, &call);
-	if (call.nr != NR_MMAP && call.nr != NR_MPROTECT && call.nr != NR_MUNMAP &&
-	    call.nr != NR_MREMAP && call.nr != NR_PKEY_MPROTECT)
+	if (!matters(&call, call.nr))
 		return;
 	state = current_state();
 	if (state && my_turn(state, TURN_CALL, which))

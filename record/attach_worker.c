@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -13,6 +15,7 @@
 #include "record/programs.h"
 #include "record/ring.h"
 #include "record/stopped.h"
+#include "record/witness.h"
 
 #define STOP_DEADLINE_NS 1000000000ull
 
@@ -22,6 +25,7 @@ struct mt_attach_worker {
 	struct mt_ring *requests;
 	struct mt_stopped *stopped;
 	struct mt_file_notes *notes;
+	struct mt_witness *witness;
 	mt_attach_notify_fn notify;
 	void *arg;
 	struct mt_attach_report report;
@@ -67,6 +71,11 @@ void mt_attach_worker_free(struct mt_attach_worker *worker)
 void mt_attach_worker_note(struct mt_attach_worker *worker, struct mt_file_notes *notes)
 {
 	worker->notes = notes;
+}
+
+void mt_attach_worker_witness(struct mt_attach_worker *worker, struct mt_witness *witness)
+{
+	worker->witness = witness;
 }
 
 int mt_attach_worker_fd(const struct mt_attach_worker *worker)
@@ -119,6 +128,10 @@ static int attach_file(struct mt_attach_worker *worker, int fd, const char *path
 		if (probes.attached && remember_probed(worker, ret_key) && !err)
 			err = -ENOMEM;
 	}
+	if (worker->witness)
+		mt_witness_known(worker->witness,
+				 (struct mt_witness_file){ ret_key->ino, ret_key->dev, 0 },
+				 mt_now());
 	mt_programs_know_inode(worker->programs, ret_key, MT_INODE_MAPPED);
 	*ret_functions = probes.functions;
 	return err;
@@ -142,15 +155,26 @@ static void report_file(struct mt_attach_worker *worker, int pid, const char *pa
 		worker->notify(worker->arg, pid, path, probes, err);
 }
 
+/* An overlay's file goes by this name, where it does not by that of what is mapped. */
+static struct mt_witness_file file_by_stat(const struct stat *st)
+{
+	return (struct mt_witness_file){
+		.ino = st->st_ino, .dev = major(st->st_dev) << 20 | minor(st->st_dev),
+	};
+}
+
 int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path)
 {
 	struct mt_inode_key key;
+	struct stat st;
 	size_t probes = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 
 	if (fd < 0)
 		return -errno;
 	err = attach_file(worker, fd, NULL, &key, &probes);
+	if (worker->witness && !fstat(fd, &st))
+		mt_witness_known(worker->witness, file_by_stat(&st), mt_now());
 	close(fd);
 	if (err > 0)
 		return 0;
@@ -177,6 +201,19 @@ static void answer(struct mt_attach_worker *worker, const struct mt_ring_request
 		mt_programs_know_inode(worker->programs, &request->opened, MT_INODE_OPENED);
 }
 
+/* An overlay's file is another one to /proc and perf than to the kernel side. */
+static void testify(struct mt_attach_worker *worker, uint32_t pid, const struct mt_proc_map *map)
+{
+	struct mt_witness_file file = {
+		.ino = map->ino, .dev = map->dev_major << 20 | map->dev_minor,
+	};
+
+	if (!worker->witness)
+		return;
+	mt_witness_known(worker->witness, file, mt_now());
+	mt_witness_stopped(worker->witness, pid, file);
+}
+
 static int visit_map(void *arg, const struct mt_proc_map *map)
 {
 	struct visit *visit = arg;
@@ -193,6 +230,7 @@ static int visit_map(void *arg, const struct mt_proc_map *map)
 	err = fd < 0 ? fd : attach_file(visit->worker, fd, map->path, &key, &probes);
 	if (fd >= 0)
 		close(fd);
+	testify(visit->worker, request->pid, map);
 	if (asked && key.ino)
 		answer(visit->worker, request, &key);
 	else if (asked && request->mapped.ino)	/* told below; asking again would not help */

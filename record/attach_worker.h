@@ -17,6 +17,7 @@ struct mt_attacher;
 struct mt_file_notes;
 struct mt_coverage;
 struct mt_programs;
+struct mt_witness;
 struct mt_stopped;
 
 struct mt_attach_report {
@@ -50,6 +51,8 @@ void mt_attach_worker_free(struct mt_attach_worker *worker);
 
 /* Take a note of every file looked at from now on. Borrowed. */
 void mt_attach_worker_note(struct mt_attach_worker *worker, struct mt_file_notes *notes);
+/* Say from now on what is known from when, and who stood still. */
+void mt_attach_worker_witness(struct mt_attach_worker *worker, struct mt_witness *witness);
 
 /* Attach to a file before anybody maps it, so that its mapping will stop nobody. -errno. */
 int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path);

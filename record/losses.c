@@ -3,6 +3,7 @@
 #include "record/decode.h"
 #include "record/mmap_events.h"
 #include "record/programs.h"
+#include "record/witness.h"
 
 static const struct {
 	const char *source;
@@ -17,7 +18,7 @@ static const struct {
 	[MT_LOSS_THREAD_STATE] = { "threads", "no_memory" },
 	[MT_LOSS_OUT_POINTER] = { "events", "unreadable" },
 };
-_Static_assert(MT_LOSS_KINDS + 4 <= MT_LOSSES_MAX, "every kind has a row");
+_Static_assert(MT_LOSS_KINDS + 5 <= MT_LOSSES_MAX, "every kind has a row");
 
 static uint32_t add(struct mt_loss *rows, uint32_t n, const char *source, const char *cause,
 		    uint64_t count)
@@ -28,9 +29,15 @@ static uint32_t add(struct mt_loss *rows, uint32_t n, const char *source, const 
 	return n + 1;
 }
 
+static bool knows_inode(const void *programs, const struct mt_inode_key *key)
+{
+	return mt_programs_knows_inode(programs, key);
+}
+
 uint32_t mt_losses_collect(const struct mt_programs *programs,
-			   const struct mt_mmap_events *mappings,
-			   const struct mt_decoder *decoder, struct mt_loss ret_rows[MT_LOSSES_MAX])
+			   const struct mt_mmap_events *mappings, struct mt_witness *witness,
+			   const struct mt_decoder *decoder,
+			   struct mt_loss ret_rows[MT_LOSSES_MAX])
 {
 	struct mt_loss_counter counters[MT_LOSS_KINDS];
 	uint32_t n = 0, before, i;
@@ -44,7 +51,11 @@ uint32_t mt_losses_collect(const struct mt_programs *programs,
 			ret_rows[before].last = counters[i].last;
 		}
 	}
-	n = add(ret_rows, n, "lifecycle", "missed", mt_programs_missed(programs));
+	n = add(ret_rows, n, "lifecycle", "missed", mt_programs_missed_steps(programs));
+	/* Most calls that are missed map no code; perf knows. */
+	if (witness && mt_programs_missed_calls(programs))
+		n = add(ret_rows, n, "requests", "missed",
+			mt_witness_unseen(witness, knows_inode, programs));
 	if (mappings)
 		n = add(ret_rows, n, "mappings", "kernel", mt_mmap_events_lost(mappings));
 	n = add(ret_rows, n, "mappings", "unknown_process", mt_decoder_orphan_mappings(decoder));

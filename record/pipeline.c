@@ -12,6 +12,7 @@
 #include "record/mmap_events.h"
 #include "record/programs.h"
 #include "record/ring.h"
+#include "record/witness.h"
 #include "record/writer.h"
 
 #define EVENTS_A_TURN 49152	/* leaves the decoder room for more */
@@ -19,6 +20,14 @@
 #define CHECKPOINT_NS 500000000ull	/* the promise is one a second */
 #define RECORD_WAITS_MAX 1000u
 #define PAUSE_NS 700000l	/* a look at the rings at least every millisecond */
+
+#define RECENT_MAX 256u
+
+struct code_range {
+	uint32_t pid;
+	uint64_t start;
+	uint64_t end;
+};
 
 struct mt_pipeline {
 	struct mt_pipeline_sources sources;
@@ -34,6 +43,9 @@ struct mt_pipeline {
 	int status;
 	const char *end_reason;
 	uint64_t last_checkpoint;
+	struct code_range recent[RECENT_MAX];	/* the latest mappings, in a circle */
+	uint32_t n_recent;
+	uint64_t missed_calls;
 	struct mt_loss losses[MT_LOSSES_MAX];
 	uint32_t n_losses;
 };
@@ -109,26 +121,58 @@ static int drain_stacks(struct mt_pipeline *pipeline, size_t *moved)
 }
 
 struct mapping_sink {
-	struct mt_decoder *decoder;
+	struct mt_pipeline *pipeline;
 	int error;
 };
 
 static void take_mapping(void *arg, const struct mt_mmap_record *record)
 {
 	struct mapping_sink *sink = arg;
+	struct mt_pipeline *pipeline = sink->pipeline;
 
+	if (record->ino && pipeline->sources.witness)
+		mt_witness_mapped(pipeline->sources.witness, record->pid,
+				  (struct mt_witness_file){
+					.ino = record->ino,
+					.dev = record->dev_major << 20 | record->dev_minor,
+					.generation = record->generation,
+				  }, record->time);
+	if (record->end > record->start)
+		pipeline->recent[pipeline->n_recent++ % RECENT_MAX] = (struct code_range){
+			record->pid, record->start, record->end,
+		};
 	if (!sink->error)
-		sink->error = mt_decoder_mapping(sink->decoder, record);
+		sink->error = mt_decoder_mapping(pipeline->decoder, record);
+}
+
+/*
+ * Should the kernel side have missed a call that mapped code, perf has told us of it: it would
+ * take the return addresses there for numbers.
+ */
+static void make_up_for_missed(struct mt_pipeline *pipeline)
+{
+	uint64_t missed = mt_programs_missed_calls(pipeline->sources.programs);
+	uint32_t n = pipeline->n_recent < RECENT_MAX ? pipeline->n_recent : RECENT_MAX, i;
+
+	if (missed == pipeline->missed_calls)
+		return;
+	pipeline->missed_calls = missed;
+	for (i = 0; i < n; i++)
+		mt_programs_add_code(pipeline->sources.programs, pipeline->recent[i].pid,
+				     pipeline->recent[i].start, pipeline->recent[i].end);
 }
 
 static int drain_mappings(struct mt_pipeline *pipeline, size_t *moved)
 {
-	struct mapping_sink sink = { .decoder = pipeline->decoder };
+	struct mapping_sink sink = { .pipeline = pipeline };
+	size_t n;
 
 	if (!pipeline->sources.mappings)
 		return 0;
-	*moved += mt_mmap_events_read(pipeline->sources.mappings, MAPPINGS_A_TURN, take_mapping,
-				      &sink);
+	n = mt_mmap_events_read(pipeline->sources.mappings, MAPPINGS_A_TURN, take_mapping, &sink);
+	if (n)
+		make_up_for_missed(pipeline);
+	*moved += n;
 	return sink.error;
 }
 
@@ -153,7 +197,8 @@ static uint64_t collect_losses(struct mt_pipeline *pipeline)
 	uint32_t i;
 
 	pipeline->n_losses = mt_losses_collect(pipeline->sources.programs,
-					       pipeline->sources.mappings, pipeline->decoder,
+					       pipeline->sources.mappings,
+					       pipeline->sources.witness, pipeline->decoder,
 					       pipeline->losses);
 	for (i = 0; i < pipeline->n_losses; i++)
 		lost += pipeline->losses[i].count;
@@ -180,6 +225,7 @@ static int checkpoint(struct mt_pipeline *pipeline, uint64_t time)
 	struct mt_checkpoint checkpoint = { .time = time };
 	int err = write_rows(pipeline, &checkpoint.lost);
 
+	make_up_for_missed(pipeline);
 	pipeline->last_checkpoint = time;
 	return err ? err : mt_writer_checkpoint(pipeline->writer, &checkpoint);
 }

@@ -16,6 +16,7 @@ struct mt_file_notes;
 struct mt_mmap_events;
 struct mt_pipeline;
 struct mt_programs;
+struct mt_witness;
 struct mt_writer;
 
 struct mt_pipeline_sources {
@@ -23,6 +24,7 @@ struct mt_pipeline_sources {
 	struct mt_mmap_events *mappings;
 	struct mt_file_notes *notes;	/* NULL: none are taken */
 	struct mt_coverage *coverage;
+	struct mt_witness *witness;	/* NULL: none is heard */
 	/* Called once, before the thread starts: gives the decoder what is known already. */
 	int (*introduce)(void *arg, struct mt_decoder *decoder);
 	void *introduce_arg;

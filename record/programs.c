@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -61,7 +62,6 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->rodata->stack_size = options->stack_size;
 	skel->rodata->recorder_pid = getpid();
 	skel->rodata->pressure_on = options->pressure;
-	skel->rodata->adopt_on = options->adopt;
 	skel->rodata->ring_limit = options->ring_size / 4 * 3;
 	skel->rodata->stack_ring_limit = options->stack_ring_size / 4 * 3;
 	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
@@ -256,6 +256,22 @@ void mt_programs_each_process(const struct mt_programs *programs, mt_process_fn 
 	}
 }
 
+static void forget_if_gone(void *arg, int pid, uint64_t flags)
+{
+	struct mt_programs *programs = arg;
+	__u32 key = pid;
+
+	(void)flags;
+	/* Whoever deletes it has counted it out, the kernel side or this. */
+	if (kill(pid, 0) && errno == ESRCH && !bpf_map_delete_elem(processes_fd(programs), &key))
+		__atomic_sub_fetch(&programs->skel->bss->tracked_processes, 1, __ATOMIC_RELAXED);
+}
+
+void mt_programs_forget_gone(struct mt_programs *programs)
+{
+	mt_programs_each_process(programs, forget_if_gone, programs);
+}
+
 uint64_t mt_programs_process_flags(const struct mt_programs *programs, int pid)
 {
 	__u32 key = pid;
@@ -356,7 +372,21 @@ void mt_programs_losses(const struct mt_programs *programs,
 	memcpy(ret_losses, programs->skel->bss->losses, sizeof(programs->skel->bss->losses));
 }
 
-uint64_t mt_programs_missed(const struct mt_programs *programs)
+uint64_t mt_programs_missed_calls(const struct mt_programs *programs)
 {
-	return mt_watch_missed(programs->skel->obj);
+	return mt_watch_missed_calls(programs->skel->obj);
+}
+
+uint64_t mt_programs_missed_steps(const struct mt_programs *programs)
+{
+	return mt_watch_missed_steps(programs->skel->obj);
+}
+
+void mt_programs_add_code(const struct mt_programs *programs, uint32_t pid, uint64_t start,
+			  uint64_t end)
+{
+	__u64 args[3] = { pid, start, end };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	bpf_prog_test_run_opts(bpf_program__fd(programs->skel->progs.add_code), &opts);
 }

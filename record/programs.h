@@ -21,7 +21,6 @@ struct mt_programs_options {
 	enum mt_attach_mode attach_mode;
 	enum mt_watch watch;
 	bool pressure;			/* stop the tree rather than lose records */
-	bool adopt;			/* mt_programs_adopt() will be used */
 };
 
 #define MT_PROGRAMS_LOG_MAX 4096
@@ -86,13 +85,21 @@ int mt_programs_stacks_fd(const struct mt_programs *programs);
 int mt_programs_requests_fd(const struct mt_programs *programs);
 struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs);
 
+/* Forget processes that are gone though their exit was missed. */
+void mt_programs_forget_gone(struct mt_programs *programs);
+
 /* Tracked processes that have not exited. */
 int32_t mt_programs_tracked(const struct mt_programs *programs);
 
 /* A snapshot of the loss counters. */
 void mt_programs_losses(const struct mt_programs *programs,
 			struct mt_loss_counter ret_losses[MT_LOSS_KINDS]);
-/* Events whose programs the kernel may have left out. */
-uint64_t mt_programs_missed(const struct mt_programs *programs);
+/* record/watch.h: what the kernel may have left out. */
+uint64_t mt_programs_missed_calls(const struct mt_programs *programs);
+uint64_t mt_programs_missed_steps(const struct mt_programs *programs);
+
+/* For when calls may have been missed: [start, end) is executable in pid. One thread at a time. */
+void mt_programs_add_code(const struct mt_programs *programs, uint32_t pid, uint64_t start,
+			  uint64_t end);
 
 #endif

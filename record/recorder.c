@@ -13,6 +13,7 @@
 #include "record/record_opts.h"
 #include "record/recorder_impl.h"
 #include "record/stopped.h"
+#include "record/witness.h"
 
 int mt_recorder_fail(struct mt_recorder *rec, int status, const char *what, int err)
 {
@@ -69,6 +70,7 @@ static void release(struct mt_recorder *rec)
 	mt_coverage_free(rec->coverage);
 	mt_mmap_events_free(rec->mappings);
 	mt_file_notes_free(rec->notes);
+	mt_witness_free(rec->witness);
 	mt_stopped_free(rec->stopped);
 	mt_guardian_free(rec->guardian);
 	mt_programs_free(rec->programs);

@@ -29,6 +29,7 @@ struct mt_recorder {
 	struct mt_attach_worker *worker;
 	struct mt_mmap_events *mappings;
 	struct mt_file_notes *notes;
+	struct mt_witness *witness;
 	struct mt_pipeline *pipeline;
 	struct mt_pressure_report pressure;
 	bool pressure_timeout;
@@ -41,6 +42,7 @@ struct mt_recorder {
 	int root_pid;
 	int root_fd;			/* pidfd; -1 once it is gone */
 	bool root_gone;
+	unsigned int tree_polls;	/* since then */
 	bool status_known;
 	int root_status;
 	uint64_t start_time;

@@ -13,6 +13,7 @@
 
 #define IDLE_MS 500
 #define TREE_POLL_MS 20
+#define FORGET_POLLS 50
 
 /* Our child's end is reaped; of a process that is not ours only the end is known. */
 static void look_at_root(struct mt_recorder *rec, bool ended)
@@ -83,6 +84,8 @@ static bool is_over(struct mt_recorder *rec)
 		return rec->root_gone || !rec->target;
 	if (!rec->root_gone)
 		return false;
+	if (++rec->tree_polls % FORGET_POLLS == 0)
+		mt_programs_forget_gone(rec->programs);
 	return rec->opts->follow == MT_FOLLOW_ROOT || mt_programs_tracked(rec->programs) <= 0;
 }
 

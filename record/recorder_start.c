@@ -23,6 +23,7 @@
 #include "record/programs.h"
 #include "record/record_opts.h"
 #include "record/stopped.h"
+#include "record/witness.h"
 #include "record/writer.h"
 
 /* Signals become readable; the command gets the mask we were started with. */
@@ -86,7 +87,6 @@ static int load(struct mt_recorder *rec)
 		.ring_size = rec->opts->ring_size,
 		.stack_ring_size = rec->opts->stack_ring_size,
 		.pressure = rec->opts->pressure_timeout != 0,
-		.adopt = rec->opts->pid != 0,
 		.watch = rec->opts->watch,
 	};
 	struct mt_probe_programs probes;
@@ -139,9 +139,12 @@ static int arm(struct mt_recorder *rec)
 	}
 	if (!err)
 		err = mt_file_notes_new(&rec->notes);
+	if (!err)
+		err = mt_witness_new(&rec->witness);
 	if (!err) {
 		mt_file_notes_add_vdso(rec->notes);
 		mt_attach_worker_note(rec->worker, rec->notes);
+		mt_attach_worker_witness(rec->worker, rec->witness);
 	}
 	return err ? mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot prepare recording", err) : 0;
 }
@@ -251,7 +254,8 @@ static int start_writing(struct mt_recorder *rec)
 {
 	struct mt_pipeline_sources sources = {
 		.programs = rec->programs, .mappings = rec->mappings, .notes = rec->notes,
-		.coverage = rec->coverage, .introduce = introduce, .introduce_arg = rec,
+		.coverage = rec->coverage, .witness = rec->witness,
+		.introduce = introduce, .introduce_arg = rec,
 	};
 	struct mt_writer *writer = NULL;
 	int err = open_writer(rec, &writer);

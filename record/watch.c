@@ -135,15 +135,16 @@ static uint64_t left_out(const struct bpf_program *program)
 	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.recursion_misses;
 }
 
-uint64_t mt_watch_missed(const struct bpf_object *object)
+static uint64_t missed(const struct bpf_object *object, bool calls)
 {
 	struct bpf_program *program, *other;
-	uint64_t missed = 0, n, n_other;
+	uint64_t sum = 0, n, n_other;
 	char name[64];
 
 	bpf_object__for_each_program(program, object) {
 		/* What these would have said is found out at the call's end. */
-		if (begins(bpf_program__section_name(program), "fentry/"))
+		if (begins(bpf_program__section_name(program), "fentry/") ||
+		    (way_of(program) != MT_WATCH_AUTO) != calls)
 			continue;
 		n = left_out(program);
 		if (!n)
@@ -152,10 +153,20 @@ uint64_t mt_watch_missed(const struct bpf_object *object)
 		other = bpf_object__find_program_by_name(object, name);
 		if (other) {
 			n_other = left_out(other);
-			missed += n < n_other ? n : n_other;
+			sum += n < n_other ? n : n_other;
 		} else if (!begins(name + strlen(name) - 4, "_2_2")) {
-			missed += n;
+			sum += n;
 		}
 	}
-	return missed;
+	return sum;
+}
+
+uint64_t mt_watch_missed_calls(const struct bpf_object *object)
+{
+	return missed(object, true);
+}
+
+uint64_t mt_watch_missed_steps(const struct bpf_object *object)
+{
+	return missed(object, false);
 }

@@ -44,9 +44,10 @@ int mt_watch_attach(struct bpf_object *object, struct mt_watch_links *links);
 void mt_watch_detach(struct mt_watch_links *links);
 
 /*
- * How many events the kernel may have left a program out for. Of two programs on the same event
- * one is enough.
+ * How many events the kernel may have left a program out for: system calls that can map code, or
+ * processes that come and go. Of two programs on the same event one is enough.
  */
-uint64_t mt_watch_missed(const struct bpf_object *object);
+uint64_t mt_watch_missed_calls(const struct bpf_object *object);
+uint64_t mt_watch_missed_steps(const struct bpf_object *object);
 
 #endif
