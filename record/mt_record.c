@@ -97,6 +97,9 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 	int failed = 0;
 	uint32_t i;
 
+	if (recording->seccomp_hazard)
+		fprintf(stderr, "mt-record: this kernel kills a probed process that gets a seccomp "
+			"filter (SIGSYS); update it\n");
 	if (result->error) {
 		fprintf(stderr, "mt-record: %s: %s; the recording ends there, mt-report reads it\n",
 			opts->output, mt_strerror(result->error));

@@ -45,6 +45,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 		.elapsed = mt_now() - rec->start_time,
 		.watch = mt_watch_name(mt_programs_watch(rec->programs)),
 		.attach = mt_attach_mode_name(rec->attach_mode),
+		.seccomp_hazard = rec->seccomp_hazard,
 		.pressure = rec->pressure,
 		.pressure_timeout = rec->pressure_timeout,
 		.attach_report = *mt_attach_worker_report(rec->worker),

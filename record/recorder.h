@@ -36,6 +36,7 @@ struct mt_recording {
 	uint64_t detach;		/* ns that removing probes and programs took */
 	const char *watch;
 	const char *attach;
+	bool seccomp_hazard;		/* the kernel kills who gets a seccomp filter */
 	struct mt_attach_report attach_report;
 	struct mt_pressure_report pressure;
 	bool pressure_timeout;		/* the tree was killed */

@@ -34,6 +34,7 @@ struct mt_recorder {
 	struct mt_pressure_report pressure;
 	bool pressure_timeout;
 	enum mt_attach_mode attach_mode;
+	bool seccomp_hazard;		/* record/seccomp_hazard.h */
 	int output_fd;			/* -1 once the writer has it */
 	int kept_fd;			/* another one for the same file, to look after it */
 	bool output_created;
