@@ -11,7 +11,7 @@
 #define STACK_DEFAULT 32768
 #define STACK_MIN 8	/* the return address */
 
-#define OPTIONS_MAX 24
+#define OPTIONS_MAX 32
 
 int mt_parse_duration(const char *text, uint64_t *ret_ns)
 {
@@ -80,19 +80,9 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		{ .kind = MT_OPTION_SIZE, .name = "stack-size", .value = &opts->stack_size,
 		  .arg = "BYTES", .max = MT_STACK_BYTES_MAX,
 		  .help = "stack copied (32768; 0: none)" },
-		{ .kind = MT_OPTION_SIZE, .name = "ring-size", .value = &opts->ring_size,
-		  .arg = "SIZE", .min = RING_MIN, .max = RING_MAX,
-		  .help = "room for events in flight (32M)" },
-		{ .kind = MT_OPTION_SIZE, .name = "stack-ring-size",
-		  .value = &opts->stack_ring_size, .arg = "N", .min = RING_MIN, .max = RING_MAX,
-		  .help = "room for new stacks (32M)" },
 		{ .kind = MT_OPTION_STRING, .name = "pressure-timeout",
 		  .value = &texts->pressure_timeout, .arg = "T",
 		  .help = "pause when full (0, 5s, inf)" },
-		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
-		  .choices = watch, .help = "new code: auto, fentry, tracepoint" },
-		{ .kind = MT_OPTION_CHOICE, .name = "probe-site", .value = &opts->probe_site,
-		  .arg = "WHERE", .choices = sites, .help = "auto (cheapest) or entry" },
 		{ .kind = MT_OPTION_FLAG, .name = "quiet", .alias = 'q', .value = &opts->quiet,
 		  .help = "no summary" },
 		{ .kind = MT_OPTION_REPEAT, .name = "verbose", .alias = 'v',
@@ -101,6 +91,16 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		  .help = "show this" },
 		{ .kind = MT_OPTION_FLAG, .name = "version", .alias = 'V', .value = &opts->version,
 		  .help = "show the version" },
+		/* For the few who tune: the help names them, the man page explains. */
+		{ .kind = MT_OPTION_SIZE, .name = "ring-size", .value = &opts->ring_size,
+		  .arg = "SIZE", .min = RING_MIN, .max = RING_MAX },
+		{ .kind = MT_OPTION_SIZE, .name = "stack-ring-size",
+		  .value = &opts->stack_ring_size, .arg = "SIZE", .min = RING_MIN,
+		  .max = RING_MAX },
+		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
+		  .choices = watch },
+		{ .kind = MT_OPTION_CHOICE, .name = "probe-site", .value = &opts->probe_site,
+		  .arg = "WHERE", .choices = sites },
 		{ .kind = MT_OPTION_END },
 	};
 
@@ -216,7 +216,8 @@ void mt_record_opts_help(FILE *out)
 	      out);
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);
-	fputs("Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
+	fputs("To tune: --ring-size, --stack-ring-size, --watch, --probe-site (man page)\n"
+	      "Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
 	      "126 not executable; 127 not found; 64 usage. All about it: man mt-record\n"
 	      "Example:\n"
 	      "  mt-record -o run.mt -- python3 script.py && mt-report symbolize run.mt\n",
