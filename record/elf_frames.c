@@ -2,8 +2,11 @@
 
 #include "record/elf_image.h"
 
+#define PE_ABSPTR 0x00
 #define PE_UDATA4 0x03
+#define PE_UDATA8 0x04
 #define PE_PCREL_SDATA4 0x1b
+#define PE_PCREL_SDATA8 0x1c
 #define PE_DATAREL_SDATA4 0x3b
 
 struct cursor {
@@ -150,16 +153,13 @@ static bool find_table(const struct mt_elf_image *image, uint64_t *ret_header,
 	return true;
 }
 
-bool mt_elf_frame_range(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_start,
-			uint64_t *ret_end)
+static bool search_table(const struct mt_elf_image *image, uint64_t header, struct cursor table,
+			 uint32_t n, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
 {
-	uint64_t header, start, size;
-	struct cursor table;
+	uint32_t low = 0, high, middle;
+	uint64_t start, size;
 	struct entry entry;
-	uint32_t n, low = 0, high, middle;
 
-	if (!find_table(image, &header, &table, &n))
-		return false;
 	/* The last entry that begins at vaddr or before. */
 	high = n;
 	while (low < high) {
@@ -180,4 +180,82 @@ bool mt_elf_frame_range(const struct mt_elf_image *image, uint64_t vaddr, uint64
 	*ret_start = start;
 	*ret_end = start + size;
 	return true;
+}
+
+/* The address at pos, whose own address is vaddr. */
+static bool take_address(struct cursor *cur, uint8_t encoding, uint64_t vaddr, uint64_t *ret_address)
+{
+	uint64_t value = 0;
+	int32_t offset;
+
+	switch (encoding) {
+	case PE_PCREL_SDATA4:
+		if (!take(cur, &offset, 4))
+			return false;
+		*ret_address = vaddr + (uint64_t)(int64_t)offset;
+		return true;
+	case PE_PCREL_SDATA8:
+	case PE_ABSPTR:
+	case PE_UDATA8:
+		if (!take(cur, &value, 8))
+			return false;
+		*ret_address = encoding == PE_PCREL_SDATA8 ? vaddr + value : value;
+		return true;
+	case PE_UDATA4:
+		if (!take(cur, &value, 4))
+			return false;
+		*ret_address = value;
+		return true;
+	}
+	return false;
+}
+
+/* The same without a table: entry by entry. */
+static bool search_frames(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_start,
+			  uint64_t *ret_end)
+{
+	const Elf64_Shdr *section = mt_elf_image_section(image, ".eh_frame");
+	uint64_t at, end, cie, known = 0, start, size;
+	uint32_t length, distance;
+	uint8_t encoding = 0;
+	struct cursor cur;
+
+	if (!section || section->sh_size > image->size)
+		return false;
+	at = section->sh_addr;
+	end = at + section->sh_size;
+	for (; at < end; at += 4 + (uint64_t)length) {
+		cur = cursor_at(image, at);
+		if (!take(&cur, &length, 4) || length == 0 || length == UINT32_MAX ||
+		    !take(&cur, &distance, 4))
+			return false;
+		if (!distance)
+			continue;
+		cie = at + 4 - distance;
+		if (cie != known && !fde_encoding(image, cie, &encoding))
+			return false;
+		known = cie;
+		size = 0;
+		if (!take_address(&cur, encoding, at + 8, &start) ||
+		    !take(&cur, &size, encoded_size(encoding)))
+			return false;
+		if (vaddr >= start && vaddr - start < size) {
+			*ret_start = start;
+			*ret_end = start + size;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool mt_elf_frame_range(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_start,
+			uint64_t *ret_end)
+{
+	struct cursor table;
+	uint64_t header;
+	uint32_t n;
+
+	if (!find_table(image, &header, &table, &n))
+		return search_frames(image, vaddr, ret_start, ret_end);
+	return search_table(image, header, table, n, vaddr, ret_start, ret_end);
 }

@@ -1,7 +1,8 @@
 /*
  * record/elf_frames.h - where functions of an ELF file begin and end, by their unwind tables.
  *
- * .eh_frame is in every file of these architectures, stripped ones and hidden functions included.
+ * .eh_frame is in every file of these architectures, stripped ones and hidden functions included;
+ * its table of contents, .eh_frame_hdr, in all but what gcc -static links.
  * Only the tables' usual encodings are read (LSB 5.0, 10.6); the file is hostile.
  */
 #ifndef MT_ELF_FRAMES_H

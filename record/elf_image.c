@@ -24,6 +24,25 @@ const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table
 	return memchr(string, '\0', size - offset) ? string : NULL;
 }
 
+const Elf64_Shdr *mt_elf_image_section(const struct mt_elf_image *image, const char *name)
+{
+	const Elf64_Ehdr *ehdr = (const void *)image->bytes;
+	const Elf64_Shdr *names;
+	const char *found;
+	size_t i;
+
+	if (ehdr->e_shstrndx >= image->n_shdrs)
+		return NULL;
+	names = &image->shdrs[ehdr->e_shstrndx];
+	for (i = 0; i < image->n_shdrs; i++) {
+		found = mt_elf_image_string(image, names->sh_offset, names->sh_size,
+					    image->shdrs[i].sh_name);
+		if (found && !strcmp(found, name))
+			return &image->shdrs[i];
+	}
+	return NULL;
+}
+
 int64_t mt_elf_image_offset(const struct mt_elf_image *image, uint64_t vaddr, uint32_t flags)
 {
 	size_t i;

@@ -34,6 +34,9 @@ const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset
 const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table, uint64_t size,
 				uint64_t offset);
 
+/* The first section of this name, NULL if there is none. */
+const Elf64_Shdr *mt_elf_image_section(const struct mt_elf_image *image, const char *name);
+
 /* File offset of a virtual address whose byte comes from the file, -1 if there is none. */
 int64_t mt_elf_image_offset(const struct mt_elf_image *image, uint64_t vaddr, uint32_t flags);
 

@@ -32,21 +32,7 @@ static bool is_position_independent_program(const struct mt_elf_image *image)
 /* A Go program without cgo has no C allocator that could be missed. */
 static bool is_go(const struct mt_elf_image *image)
 {
-	const Elf64_Ehdr *ehdr = (const void *)image->bytes;
-	const Elf64_Shdr *names;
-	const char *name;
-	size_t i;
-
-	if (ehdr->e_shstrndx >= image->n_shdrs)
-		return false;
-	names = &image->shdrs[ehdr->e_shstrndx];
-	for (i = 0; i < image->n_shdrs; i++) {
-		name = mt_elf_image_string(image, names->sh_offset, names->sh_size,
-					   image->shdrs[i].sh_name);
-		if (name && !strcmp(name, ".gopclntab"))
-			return true;
-	}
-	return false;
+	return mt_elf_image_section(image, ".gopclntab") != NULL;
 }
 
 bool mt_program_is_opaque(const struct mt_elf_image *image, bool has_symbols)
