@@ -183,7 +183,8 @@ static bool search_table(const struct mt_elf_image *image, uint64_t header, stru
 }
 
 /* The address at pos, whose own address is vaddr. */
-static bool take_address(struct cursor *cur, uint8_t encoding, uint64_t vaddr, uint64_t *ret_address)
+static bool take_address(struct cursor *cur, uint8_t encoding, uint64_t vaddr,
+			 uint64_t *ret_address)
 {
 	uint64_t value = 0;
 	int32_t offset;
