@@ -70,13 +70,14 @@ static int grow(void *items, uint32_t n, uint32_t *cap, size_t size)
 
 static bool same_call(const struct mt_call *a, const struct mt_call *b)
 {
-	return a->file == b->file && a->offset == b->offset && a->frame.exact == b->frame.exact;
+	return a->file == b->file && a->offset == b->offset && a->frame.exact == b->frame.exact &&
+	       a->frame.jit == b->frame.jit;
 }
 
 static uint32_t *call_slot(struct mt_paths *paths, const struct mt_call *call)
 {
 	uint64_t key = call->offset * 0x9e3779b97f4a7c15ull ^ ((uint64_t)call->file << 1) ^
-		       call->frame.exact;
+		       call->frame.exact ^ (uint64_t)call->frame.jit << 32;
 	size_t i = mt_hash_bytes(MT_HASH_SEED, &key, sizeof(key)) & (paths->call_slots_cap - 1);
 
 	while (paths->call_slots[i] &&

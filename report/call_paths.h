@@ -1,9 +1,9 @@
 /*
  * report/call_paths.h - unwound stacks as call paths, each distinct one once.
  *
- * A call is a place in a file (or an address outside all files), wherever the file was
- * mapped; a path is a chain of calls and the reason it ends. Paths that begin
- * alike share their outer calls. Many stack definitions lead to one path.
+ * A call is a place in a file (or an address outside all files), wherever the file was mapped,
+ * or in code that a process compiled there; a path is a chain of calls and the reason it ends.
+ * Paths that begin alike share their outer calls. Many stack definitions lead to one path.
  */
 #ifndef MT_CALL_PATHS_H
 #define MT_CALL_PATHS_H

@@ -1,6 +1,7 @@
 #include "report/module.h"
 
 #include "common/error.h"
+#include "report/jit_file.h"
 #include "report/module_file.h"
 #include "report/pack.h"
 #include "report/session.h"
@@ -310,6 +311,12 @@ static void take_packed(struct mt_module *module, const struct mt_pack *pack)
 		snprintf(module->reason, sizeof(module->reason), "%s", packed->reason);
 }
 
+static enum mt_module_status note_jit(char *reason)
+{
+	snprintf(reason, MT_REASON_MAX, "code compiled at run time");
+	return MT_MODULE_NO_FILE;
+}
+
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
 		   struct mt_module **ret_module)
 {
@@ -344,6 +351,8 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 	else if (!strcmp(file->path, "[vdso]"))
 		module->status = mt_module_file_vdso(options->kernel, &memory, &size,
 						     module->reason);
+	else if (mt_jit_is_dump(file->path))
+		module->status = note_jit(module->reason);
 	else if (options->sysroot)
 		module->status = mt_module_file_open_below(options->sysroot, file, &fd,
 							   module->reason);

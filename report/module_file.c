@@ -118,7 +118,7 @@ static bool same_generation(const struct mt_file *file, int fd, char *reason)
 	return false;
 }
 
-static bool is_after(const struct timespec *time, uint64_t ns)
+bool mt_module_file_is_after(const struct timespec *time, uint64_t ns)
 {
 	if (time->tv_sec < 0)
 		return false;
@@ -147,7 +147,8 @@ static bool same_contents(const struct mt_file *file, const struct mt_module_opt
 	    options->start_realtime > UINT64_MAX - CLOCK_STEP - since)
 		return true;
 	limit = options->start_realtime + since + CLOCK_STEP;
-	if (!is_after(&st->st_mtim, limit) || !is_after(&st->st_ctim, limit))
+	if (!mt_module_file_is_after(&st->st_mtim, limit) ||
+	    !mt_module_file_is_after(&st->st_ctim, limit))
 		return true;
 	snprintf(reason, MT_REASON_MAX, "modified after it was mapped");
 	return false;
@@ -201,7 +202,7 @@ static void add_wanted(const struct mt_file *file, char *reason)
 }
 
 /* openat2(2), which not every seccomp filter lets through; identity is proved in any case. */
-static int open_in_root(const char *sysroot, const char *path)
+int mt_module_file_open_in(const char *sysroot, const char *path)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -242,7 +243,7 @@ enum mt_module_status mt_module_file_open_below(const char *sysroot, const struc
 		n -= sizeof(deleted) - 1;
 	if (snprintf(path, sizeof(path), "%.*s", (int)n, file->path) >= (int)sizeof(path))
 		return open_failed(ENAMETOOLONG, reason);
-	fd = open_in_root(sysroot, path);
+	fd = mt_module_file_open_in(sysroot, path);
 	if (fd < 0)
 		return open_failed(-fd, reason);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {

@@ -35,6 +35,16 @@ bool mt_module_file_id_fits(const struct mt_file *file, const uint8_t *id, size_
 enum mt_module_status mt_module_file_vdso(const char *kernel, uint8_t **ret_image,
 					  size_t *ret_size, char reason[MT_REASON_MAX]);
 
+/*
+ * Open path for reading with sysroot as the root of it and of the links in it: the descriptor, or
+ * -errno. Never blocks.
+ */
+int mt_module_file_open_in(const char *sysroot, const char *path);
+
+/* Is a file's time after this many ns since 1970? */
+struct timespec;
+bool mt_module_file_is_after(const struct timespec *time, uint64_t ns);
+
 /* Open path for reading if it is a regular file: the descriptor, or -errno. Never blocks. */
 int mt_module_file_open_regular(const char *path);
 

@@ -2,6 +2,7 @@
 
 #include "common/error.h"
 #include "report/analysis.h"
+#include "report/jit.h"
 #include "report/packages.h"
 #include "report/symbolize.h"
 
@@ -47,14 +48,20 @@ static int add_image(struct mt_pack_images *images, const uint8_t *bytes, size_t
 	return 0;
 }
 
-static int add_file(struct mt_pack_images *images, const struct mt_file *file,
-		    struct mt_module *module, bool whole, struct mt_packed *row)
+static int add_file(struct mt_pack_images *images, const struct mt_analysis *a, uint32_t index,
+		    bool whole, struct mt_packed *row)
 {
+	const struct mt_file *file = mt_session_file(a->session, index);
+	struct mt_module *module = mt_symbolizer_module(a->symbolizer, index);
+	struct mt_jit *jit = mt_symbolizer_jit(a->symbolizer);
+	struct mt_jit_file dump;
 	uint32_t *ids[MT_IMAGES];
 	const uint8_t *bytes;
 	size_t size;
 	int which, err = 0;
 
+	if (!module)
+		return -ENOMEM;
 	*row = (struct mt_packed){
 		.type = MT_PACKED_FILE, .dev_major = file->dev_major,
 		.dev_minor = file->dev_minor, .ino = file->ino, .generation = file->generation,
@@ -65,11 +72,36 @@ static int add_file(struct mt_pack_images *images, const struct mt_file *file,
 	ids[MT_IMAGE_OWN] = &row->own;
 	ids[MT_IMAGE_DEBUG] = &row->debug;
 	ids[MT_IMAGE_ALT] = &row->alt;
+	if (mt_jit_dump(jit, index, &dump) && dump.bytes)
+		return add_image(images, dump.bytes, dump.size, true, &row->own);
 	for (which = 0; which < MT_IMAGES && !err; which++)
 		if (mt_module_image(module, which, &bytes, &size))
 			err = add_image(images, bytes, size, whole, ids[which]);
 	images->n_files += row->own != 0;
 	return err;
+}
+
+/* The map of code that a process compiled: 1 if it has one. */
+static int add_map(struct mt_pack_images *images, const struct mt_analysis *a, uint32_t process,
+		   struct mt_packed *row)
+{
+	struct mt_jit *jit = mt_symbolizer_jit(a->symbolizer);
+	char path[MT_JIT_PATH_MAX];
+	struct mt_jit_file map;
+	struct mt_file key;
+	int err = 0;
+
+	if (!mt_jit_map(jit, process, &map))
+		return 0;
+	mt_jit_map_key(jit, process, path, &key);
+	*row = (struct mt_packed){
+		.type = MT_PACKED_FILE, .generation = key.generation, .path = map.path,
+		.status = mt_module_status_name(map.status), .reason = map.reason,
+		.debug_path = "", .package = "",
+	};
+	if (map.bytes && map.size)
+		err = add_image(images, map.bytes, map.size, true, &row->own);
+	return err ? err : 1;
 }
 
 /* A pack of a pack knows them from where they were installed. */
@@ -103,21 +135,26 @@ int mt_pack_images_find(const struct mt_analysis *a, bool whole,
 			struct mt_pack_images *ret_images)
 {
 	uint32_t n = mt_session_files(a->session), i;
-	struct mt_packed *files = calloc((size_t)n + 1, sizeof(*files));
+	uint32_t processes = mt_session_processes(a->session), n_maps = 0;
+	struct mt_packed *files = calloc((size_t)n + processes + 1, sizeof(*files));
 	struct mt_pack_images images = { 0 };
-	struct mt_module *module;
 	int err = -ENOMEM;
 
-	images.images = calloc((size_t)n * MT_IMAGES + 1, sizeof(*images.images));
-	images.rows = calloc((size_t)n * (MT_IMAGES + 1) + 1, sizeof(*images.rows));
+	images.images = calloc((size_t)n * MT_IMAGES + processes + 1, sizeof(*images.images));
+	images.rows = calloc((size_t)n * (MT_IMAGES + 1) + 2 * (size_t)processes + 1,
+			     sizeof(*images.rows));
 	if (!files || !images.images || !images.rows)
 		goto out;
 	for (i = 0; i < n; i++) {
-		module = mt_symbolizer_module(a->symbolizer, i);
-		err = module ? add_file(&images, mt_session_file(a->session, i), module, whole,
-					&files[i]) : -ENOMEM;
+		err = add_file(&images, a, i, whole, &files[i]);
 		if (err)
 			goto out;
+	}
+	for (i = 0; i < processes; i++) {
+		err = add_map(&images, a, i, &files[n + n_maps]);
+		if (err < 0)
+			goto out;
+		n_maps += (uint32_t)err;
 	}
 	for (i = 0; i < images.n_images; i++)
 		images.rows[i] = (struct mt_packed){
@@ -127,6 +164,7 @@ int mt_pack_images_find(const struct mt_analysis *a, bool whole,
 	err = find_packages(&images, a, files, n);
 	if (err)
 		goto out;
+	n += n_maps;
 	memcpy(images.rows + images.n_images, files, n * sizeof(*files));
 	images.n_rows = images.n_images + n;
 	*ret_images = images;

@@ -2,6 +2,8 @@
 #include "report/analysis.h"
 
 #include "report/completeness.h"
+#include "report/jit.h"
+#include "report/symbolize.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -153,6 +155,21 @@ static int find_refused(struct mt_analysis *a)
 	return err;
 }
 
+/* Files that would have named code compiled at run time. */
+static int find_refused_maps(struct mt_analysis *a)
+{
+	const char *path, *reason;
+	uint32_t i;
+	int err = 0;
+
+	if (!a->symbolizer)
+		return 0;
+	for (i = 0; !err && i < mt_session_processes(a->session); i++)
+		if (mt_jit_refused(mt_symbolizer_jit(a->symbolizer), i, &path, &reason))
+			err = mt_problems_add(&a->problems, "%s: refused: %s", path, reason);
+	return err;
+}
+
 /* Stacks that were captured and could not be followed to the end. */
 static int find_incomplete(struct mt_analysis *a)
 {
@@ -201,5 +218,7 @@ int mt_problems_find(struct mt_analysis *a)
 		err = mt_problems_add(&a->problems, "%" PRIu32 " block%s of kinds this program "
 				      "does not know passed over", a->end.unknown_blocks,
 				      plural(a->end.unknown_blocks));
-	return err ? err : find_refused(a);
+	if (!err)
+		err = find_refused(a);
+	return err ? err : find_refused_maps(a);
 }

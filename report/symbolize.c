@@ -6,6 +6,7 @@
 #include "report/demangle.h"
 #include "report/dwarf_lines.h"
 #include "report/intern.h"
+#include "report/jit.h"
 #include "report/session.h"
 #include "report/symbols.h"
 
@@ -41,6 +42,7 @@ struct answer {
 struct mt_symbolizer {
 	struct mt_session *session;
 	struct mt_module_options options;
+	struct mt_jit *jit;
 	struct file *files;
 	uint32_t n_files;
 	struct bias *biases;
@@ -74,6 +76,8 @@ int mt_symbolizer_new(struct mt_session *session, const struct mt_module_options
 	err = mt_arena_new(&s->arena);
 	if (!err)
 		err = mt_intern_new(&s->names);
+	if (!err)
+		err = mt_jit_new(session, &s->options, &s->jit);
 	if (err)
 		goto out_free;
 	*ret_symbolizer = s;
@@ -96,12 +100,18 @@ void mt_symbolizer_free(struct mt_symbolizer *s)
 		mt_symbols_free(s->files[i].symbols);
 		mt_module_free(s->files[i].module);
 	}
+	mt_jit_free(s->jit);
 	free(s->files);
 	free(s->biases);
 	free(s->answers);
 	mt_arena_free(s->arena);
 	mt_intern_free(s->names);
 	free(s);
+}
+
+struct mt_jit *mt_symbolizer_jit(struct mt_symbolizer *s)
+{
+	return s->jit;
 }
 
 struct mt_module *mt_symbolizer_module(struct mt_symbolizer *s, uint32_t index)
@@ -194,10 +204,12 @@ bool mt_symbolizer_find_code(void *arg, const struct mt_stack *stack, uint64_t a
 	uint32_t index = mt_session_find(s->session, stack->process, stack->time, addr);
 	const struct mt_placement *placement;
 	uint64_t bias;
+	bool lasting;
 
 	if (index == MT_NONE)
 		return false;
 	ret_code->placement = index;
+	ret_code->jit = 0;
 	ret_code->cfi = NULL;
 	ret_code->bias = 0;
 	/* A child's view of its parent's placements may end earlier than they do. */
@@ -209,7 +221,11 @@ bool mt_symbolizer_find_code(void *arg, const struct mt_stack *stack, uint64_t a
 	if (mt_symbolizer_bias(s, index, &bias)) {
 		ret_code->bias = bias;
 		ret_code->cfi = find_cfi(s, placement->file);
+		return true;
 	}
+	ret_code->jit = mt_jit_find(s->jit, stack->process, addr, stack->time, &lasting);
+	if (!lasting)
+		ret_code->until = ret_code->from;
 	return true;
 }
 
@@ -372,6 +388,25 @@ static int make_answer(struct mt_symbolizer *s, struct answer *answer)
 	return 0;
 }
 
+/* Asked for once for each call; what the file says is for people already, and kept by it. */
+static int name_jit(struct mt_symbolizer *s, const struct mt_frame *frame,
+		    const struct mt_location **ret_locations, size_t *ret_n)
+{
+	struct mt_location *location = mt_arena_zalloc(s->arena, 1, sizeof(*location));
+
+	if (!location)
+		return -ENOMEM;
+	location->function = readable(s, mt_jit_name(s->jit, frame->jit));
+	if (!location->function)
+		return -ENOMEM;
+	location->linkage = location->function;
+	location->module = MT_JIT_MODULE;
+	location->offset = frame->pc;
+	*ret_locations = location;
+	*ret_n = 1;
+	return 0;
+}
+
 int mt_symbolize(struct mt_symbolizer *s, const struct mt_frame *frame,
 		 const struct mt_location **ret_locations, size_t *ret_n)
 {
@@ -380,6 +415,8 @@ int mt_symbolize(struct mt_symbolizer *s, const struct mt_frame *frame,
 	uint64_t bias;
 	int err;
 
+	if (frame->jit)
+		return name_jit(s, frame, ret_locations, ret_n);
 	if (frame->placement != MT_NONE) {
 		placement = mt_session_placement(s->session, frame->placement);
 		key.file = placement->file;

@@ -10,10 +10,14 @@
 #include "report/module.h"
 #include "report/unwind.h"
 
+struct mt_jit;
 struct mt_session;
 struct mt_symbols;
 struct mt_lines;
 struct mt_symbolizer;
+
+/* Stands for a module where code was compiled at run time. */
+#define MT_JIT_MODULE "[jit]"
 
 /* One source-level function at a pc. */
 struct mt_location {
@@ -36,6 +40,8 @@ void mt_symbolizer_free(struct mt_symbolizer *symbolizer);
 
 /* The module of a file index (mt_session_file), opened if need be. NULL only out of memory. */
 struct mt_module *mt_symbolizer_module(struct mt_symbolizer *symbolizer, uint32_t file);
+/* What its processes compiled at run time. Borrowed. */
+struct mt_jit *mt_symbolizer_jit(struct mt_symbolizer *symbolizer);
 /* Its symbols, or NULL if it has none or was refused. */
 const struct mt_symbols *mt_symbolizer_symbols(struct mt_symbolizer *symbolizer, uint32_t file);
 /* Its line tables, or NULL. */

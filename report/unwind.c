@@ -152,6 +152,7 @@ static void add_frame(struct mt_unwinder *unwinder, uint64_t pc, bool exact,
 
 	frame->pc = pc;
 	frame->placement = place->code.placement;
+	frame->jit = place->code.jit;
 	frame->source = (uint8_t)source;
 	frame->exact = exact;
 }

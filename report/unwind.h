@@ -45,6 +45,7 @@ enum mt_frame_source {
 struct mt_frame {
 	uint64_t pc;		/* as found: a return address unless exact */
 	uint32_t placement;	/* mt_session placement of pc, MT_NONE if unknown */
+	uint32_t jit;		/* code compiled at run time, see mt_jit_find(); 0: none known */
 	uint8_t source;		/* enum mt_frame_source */
 	bool exact;		/* an instruction about to run (innermost, signal): look up pc */
 };
@@ -54,6 +55,7 @@ struct mt_unwind_code {
 	const struct mt_cfi *cfi;	/* NULL: none; else it lives as long as the unwinder */
 	uint64_t bias;			/* avma - svma, wrapping */
 	uint32_t placement;
+	uint32_t jit;
 	/*
 	 * The answer holds for every stack of this process with from <= time < until, and
 	 * is kept for those. Zero when find is called; left equal, nothing is kept.

@@ -1,0 +1,19 @@
+/*
+ * tests/fuzz/fuzz_jit_dump.c - jitdump.
+ */
+#include "tests/fuzz/jit_look.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct mt_jit_codes *codes;
+
+	if (mt_jit_codes_new(&codes))
+		abort();
+	if (mt_jit_codes_take_dump(codes, data, size))
+		abort();
+	jit_look(codes);
+	mt_jit_codes_free(codes);
+	return 0;
+}
