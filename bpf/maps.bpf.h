@@ -65,7 +65,7 @@ struct {
 /* By thread group id. A process that finds no place is scanned as "unknown". */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2048);
+	__uint(max_entries, 1024);
 	__type(key, __u32);
 	__type(value, struct mt_process_code);
 } codes SEC(".maps");

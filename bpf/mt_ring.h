@@ -15,10 +15,15 @@
 #define MT_RING_COMM 16
 #define MT_RING_PATH 256
 
-/* Executable memory of a process: this many chunks of 64 pages, hashed by address. */
-#define MT_CODE_CHUNKS 512
+/*
+ * Executable memory of a process: this many chunks of 64 pages, hashed by address. 512 MiB:
+ * compilers and browsers have more than a fourth of that.
+ */
+#define MT_CODE_CHUNKS 2048
 #define MT_CODE_CHUNK_SHIFT 18
-#define MT_CODE_TAG_SHIFT 27
+#define MT_CODE_TAG_SHIFT 29
+/* And as ranges, to tell whether what is unmapped was any of it. */
+#define MT_CODE_RANGES 128
 
 enum mt_ring_kind {
 	MT_RING_MALLOC = 1,	/* allocator kinds have the numbers of enum mt_event_type */
@@ -207,6 +212,11 @@ struct mt_code_chunk {
 };
 #define MT_CODE_ANY (~0ULL)
 
+struct mt_code_span {
+	__u64 start;		/* 0: a free place */
+	__u64 end;
+};
+
 /* A tracked process's executable memory, to tell code addresses on its stacks. */
 struct mt_process_code {
 	__u64 generation;	/* new when executable memory goes or is replaced */
@@ -214,6 +224,10 @@ struct mt_process_code {
 	__u32 unknown;		/* the memory is not known: any word may be a code address */
 	__u64 lowest;		/* all of it lies in [lowest, highest) */
 	__u64 highest;
+	__u64 pending;		/* an address in the first code, while its range is not known */
+	__u32 n_ranges;		/* places ever used */
+	__u32 more_ranges;	/* 1: some found no place */
+	struct mt_code_span ranges[MT_CODE_RANGES];
 	struct mt_code_chunk chunks[MT_CODE_CHUNKS];
 };
 

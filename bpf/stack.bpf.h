@@ -227,6 +227,7 @@ static long scan_words(__u32 i, struct scan *scan)
 	struct mt_process_code *code = scan->code;
 	__u32 at = (i * SCAN_WORDS) & 8191, k;
 	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8), hash = scan->hash, v;
+	__u64 lowest, span;
 	__u32 left = scan->words - at;
 
 	if (at >= scan->words)
@@ -238,9 +239,12 @@ static long scan_words(__u32 i, struct scan *scan)
 				hash = fold(fold(hash, at + k), v);
 		}
 	} else {
+		/* Small numbers would be in the first chunks, should two share a place there. */
+		lowest = code->lowest;
+		span = code->highest - lowest;
 		for (k = 0; k < SCAN_WORDS && k < left; k++) {
 			v = words[k];
-			if (is_code(code, v))
+			if (v - lowest < span && is_code(code, v))
 				hash = fold(fold(hash, at + k), v);
 		}
 	}
@@ -321,7 +325,9 @@ static __always_inline __u64 stack_identity(struct pt_regs *ctx, struct capture 
 	struct mt_process_code *code = process_code(bpf_get_current_pid_tgid() >> 32);
 	__u64 fp = PT_REGS_FP(ctx) - sp;
 
-	scan.code = code && !code->unknown ? code : NULL;
+	if (code)
+		code_resolve(code);
+	scan.code = code && !code->unknown && !code->pending ? code : NULL;
 	scan.hash = fold(FNV_BASIS, code ? code->generation : 0);
 	scan.hash = fold(scan.hash, PT_REGS_IP(ctx));
 	/* A caller that keeps its frame base in a register unwinds by it. */

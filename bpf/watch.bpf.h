@@ -172,7 +172,7 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 	if (interpreter.area.end)
 		code_add(code, interpreter.area.start, interpreter.area.end);
 	else
-		code->unknown = 1;
+		code->pending = interpreter.addr;
 }
 
 SEC("tp_btf/sched_process_exec")

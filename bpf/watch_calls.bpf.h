@@ -80,6 +80,11 @@ static __always_inline void submit_unmap(__u64 start, __u64 end)
 	check_pressure(&events, ring_limit);
 }
 
+static __always_inline __u64 page_align(__u64 len)
+{
+	return (len + 4095) & ~4095ULL;
+}
+
 /* The inode of descriptor fd, if it still is the one that was mapped: nobody holds it. */
 static __always_inline void read_descriptor(struct mt_inode_key *key, __u64 fd)
 {
@@ -141,7 +146,7 @@ static __always_inline void watch_call(struct mt_task_state *state, __u64 addr, 
 static __always_inline void mapped_new(struct mt_task_state *state, struct mt_process_code *code,
 				       const struct syscall *call, __u64 addr)
 {
-	__u64 len = (call->arg2 + 4095) & ~4095ULL;
+	__u64 len = page_align(call->arg2);
 
 	/* What was here before is gone, should we have missed that. */
 	if (code && code_clear(code, addr, addr + len) && !(call->arg3 & PROT_EXEC))
@@ -157,7 +162,7 @@ static __always_inline void mapped_new(struct mt_task_state *state, struct mt_pr
 static __always_inline void protected(struct mt_task_state *state, struct mt_process_code *code,
 				      const struct syscall *call)
 {
-	__u64 len = (call->arg2 + 4095) & ~4095ULL;
+	__u64 len = page_align(call->arg2);
 
 	if (!len)
 		return;
@@ -171,12 +176,15 @@ static __always_inline void finish_call(struct mt_task_state *state, const struc
 					__u64 nr, __u64 ret)
 {
 	struct mt_process_code *code;
+	__u64 len;
 
 	if (ret >= -4095ULL) {
 		state->hooked = 0;
 		return;
 	}
 	code = process_code(bpf_get_current_pid_tgid() >> 32);
+	if (code)
+		code_resolve(code);
 	switch (nr) {
 	case NR_MMAP:
 		mapped_new(state, code, call, ret);
@@ -186,13 +194,16 @@ static __always_inline void finish_call(struct mt_task_state *state, const struc
 		protected(state, code, call);
 		break;
 	case NR_MUNMAP:
-		if (code && code_clear(code, call->arg1, call->arg1 + call->arg2))
-			submit_unmap(call->arg1, call->arg1 + call->arg2);
+		len = page_align(call->arg2);
+		if (code && code_clear(code, call->arg1, call->arg1 + len))
+			submit_unmap(call->arg1, call->arg1 + len);
 		break;
 	case NR_MREMAP:
-		/* Moved or shrunk code is not what it was called for: any word may be code. */
-		if (code && code_clear(code, call->arg1, call->arg1 + call->arg2))
-			code->unknown = 1;
+		/* An old length of 0 maps shared memory a second time. */
+		len = page_align(call->arg2);
+		if (code && (len ? code_clear(code, call->arg1, call->arg1 + len) :
+				   is_code(code, call->arg1)))
+			code_add(code, ret, ret + page_align(call->arg3));
 		break;
 	}
 }

@@ -211,10 +211,22 @@ static void add_code(struct mt_process_code *code, uint64_t start, uint64_t end)
 			chunk->tag = MT_CODE_ANY;
 		chunk->pages |= 1ull << (page & 63);
 	}
+}
+
+static void add_range(struct mt_process_code *code, uint64_t start, uint64_t end)
+{
 	if (start < code->lowest || !code->highest)
 		code->lowest = start;
 	if (end > code->highest)
 		code->highest = end;
+	if (code->n_ranges < MT_CODE_RANGES)
+		code->ranges[code->n_ranges++] = (struct mt_code_span){ start, end };
+	else
+		code->more_ranges = 1;
+	if (end - start > (uint64_t)MT_CODE_CHUNKS << MT_CODE_CHUNK_SHIFT)
+		code->unknown = 1;
+	else
+		add_code(code, start, end);
 }
 
 int mt_programs_adopt_code(struct mt_programs *programs, int pid,
@@ -229,13 +241,9 @@ int mt_programs_adopt_code(struct mt_programs *programs, int pid,
 		return -ENOMEM;
 	code->generation = __atomic_add_fetch(&programs->skel->bss->next_generation, 1,
 					      __ATOMIC_RELAXED);
-	for (i = 0; i < n; i++) {
-		if (ranges[i].end - ranges[i].start >
-		    (uint64_t)MT_CODE_CHUNKS << MT_CODE_CHUNK_SHIFT)
-			code->unknown = 1;
-		else
-			add_code(code, ranges[i].start, ranges[i].end);
-	}
+	for (i = 0; i < n; i++)
+		if (ranges[i].end > ranges[i].start)
+			add_range(code, ranges[i].start, ranges[i].end);
 	err = bpf_map_update_elem(bpf_map__fd(programs->skel->maps.codes), &key, code, BPF_ANY);
 	free(code);
 	return err;
