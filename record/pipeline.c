@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "record/clock.h"
@@ -20,6 +21,11 @@
 #define CHECKPOINT_NS 500000000ull	/* the promise is one a second */
 #define RECORD_WAITS_MAX 1000u
 #define PAUSE_NS 700000l	/* a look at the rings at least every millisecond */
+/*
+ * The rings fill as fast as every processor can run the command. Whoever empties them must not
+ * wait for a turn among its threads.
+ */
+#define NICE (-15)
 
 #define RECENT_MAX 256u
 
@@ -258,6 +264,8 @@ static void *run(void *arg)
 	uint64_t time;
 	int err = 0;
 
+	/* Of this thread alone. Where it is refused, larger rings have to do. */
+	setpriority(PRIO_PROCESS, 0, NICE);
 	while (!err && !__atomic_load_n(&pipeline->stop, __ATOMIC_ACQUIRE)) {
 		moved = 0;
 		err = drain(pipeline, &moved);

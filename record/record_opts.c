@@ -8,6 +8,7 @@
 #define RING_MIN (64u << 10)
 #define RING_MAX (1u << 30)
 #define RING_DEFAULT (32u << 20)
+#define STACK_RING_DEFAULT (64u << 20)	/* a process that starts has all its paths to define */
 #define STACK_DEFAULT 32768
 #define STACK_MIN 8	/* the return address */
 
@@ -172,7 +173,7 @@ int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 		.output = "run.mt",
 		.stack_size = STACK_DEFAULT,
 		.ring_size = RING_DEFAULT,
-		.stack_ring_size = RING_DEFAULT,
+		.stack_ring_size = STACK_RING_DEFAULT,
 	};
 	struct texts texts = { .pressure_timeout = "0", .duration = "0" };
 	struct mt_option table[OPTIONS_MAX];
