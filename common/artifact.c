@@ -50,6 +50,11 @@ int mt_encode_images(struct mt_buf *buf, const struct mt_image_part *rows, uint3
 	return mt_table_encode(buf, mt_table(MT_BLOCK_IMAGE), rows, n);
 }
 
+int mt_encode_marks(struct mt_buf *buf, const struct mt_mark *rows, uint32_t n)
+{
+	return mt_table_encode(buf, mt_table(MT_BLOCK_MARKS), rows, n);
+}
+
 int mt_encode_checkpoint(struct mt_buf *buf, const struct mt_checkpoint *checkpoint)
 {
 	return mt_table_encode(buf, mt_table(MT_BLOCK_CHECKPOINT), checkpoint, 1);

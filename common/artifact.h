@@ -30,6 +30,8 @@ struct mt_buf;
 #define MT_ARG_MAX (2u << 20)			/* one argument; the kernel allows 32 pages */
 #define MT_ARGS_MAX (1u << 20)
 #define MT_FUNCTIONS_MAX 4096u			/* names in a row of coverage */
+#define MT_MARK_NAME_MAX 128u			/* bytes */
+#define MT_MARKS_MAX (1u << 20)			/* rows of marks in a file */
 #define MT_IMAGE_PART_MAX (1u << 20)		/* bytes in a row of image */
 #define MT_IMAGE_MAX (16ull << 30)		/* bytes of an image */
 #define MT_IMAGES_MAX (1u << 20)
@@ -50,6 +52,7 @@ enum mt_block_kind {
 	MT_BLOCK_COVERAGE,
 	MT_BLOCK_PACKED,	/* of a pack: which mapped file has which images */
 	MT_BLOCK_IMAGE,		/* of a pack: their bytes */
+	MT_BLOCK_MARKS,
 	/* Numbers are part of the format: new ones come last. */
 	MT_BLOCK_KINDS
 };
@@ -110,6 +113,19 @@ struct mt_coverage_row {
 	const char *function;	/* gap: the function; "": all of the file */
 	const char *reason;	/* gap: why, for people */
 	uint64_t events;	/* events */
+};
+
+enum mt_mark_type {
+	MT_MARK_NAME = 1,	/* a moment that somebody gave a name */
+	MT_MARK_ENABLE = 2,	/* allocator calls that begin from here on are recorded again */
+	MT_MARK_DISABLE = 3,	/* of those that begin from here on, only what they free is */
+	MT_MARK_TYPES
+};
+
+struct mt_mark {
+	uint64_t time;
+	uint32_t type;		/* enum mt_mark_type */
+	const char *name;	/* name: at most MT_MARK_NAME_MAX bytes; else "" */
 };
 
 /*
@@ -196,6 +212,7 @@ struct mt_block {
 		struct mt_file_note *files;
 		struct mt_packed *packed;
 		struct mt_image_part *images;
+		struct mt_mark *marks;
 	};
 	uint32_t skipped;		/* unknown columns and keys met, and dropped rows */
 	struct mt_arena *arena;		/* owns all of the above */
@@ -213,6 +230,7 @@ int mt_encode_trailer(struct mt_buf *buf, const struct mt_trailer *trailer);
 int mt_encode_files(struct mt_buf *buf, const struct mt_file_note *rows, uint32_t n);
 int mt_encode_packed(struct mt_buf *buf, const struct mt_packed *rows, uint32_t n);
 int mt_encode_images(struct mt_buf *buf, const struct mt_image_part *rows, uint32_t n);
+int mt_encode_marks(struct mt_buf *buf, const struct mt_mark *rows, uint32_t n);
 
 void mt_block_init(struct mt_block *block);
 void mt_block_release(struct mt_block *block);

@@ -187,6 +187,13 @@ static const struct mt_field image_fields[] = {
 #undef F
 };
 
+static const struct mt_field mark_fields[] = {
+	FIELD(mt_mark, U32, type, 0),
+	FIELD(mt_mark, DELTA, time, 0),
+	{ .name = "name", .kind = MT_FIELD_STR, .offset = offsetof(struct mt_mark, name),
+	  .max = MT_MARK_NAME_MAX, .types = TYPE(MT_MARK_NAME) },
+};
+
 #define FIELDS(array) .fields = array, .n_fields = MT_ARRAY_SIZE(array)
 #define ONE(row) .version = 1, .row_size = sizeof(struct row), .type = MT_TYPE_NONE, .max_rows = 1
 #define ROWS(row, max) .version = 1, .rows = true, .row_size = sizeof(struct row), .max_rows = max
@@ -215,6 +222,8 @@ static const struct mt_table tables[MT_BLOCK_KINDS] = {
 			      TYPED(mt_packed, MT_PACKED_TYPES), FIELDS(packed_fields) },
 	[MT_BLOCK_IMAGE] = { "image", ROWS(mt_image_part, MT_BLOCK_STACKS_MAX),
 			     .type = MT_TYPE_NONE, FIELDS(image_fields) },
+	[MT_BLOCK_MARKS] = { "marks", ROWS(mt_mark, MT_BLOCK_ROWS_MAX),
+			     TYPED(mt_mark, MT_MARK_TYPES), FIELDS(mark_fields) },
 };
 
 const struct mt_table *mt_table(enum mt_block_kind kind)

@@ -208,6 +208,11 @@ int mt_writer_coverage(struct mt_writer *writer, const struct mt_coverage_row *r
 	return put_suffix(writer, MT_BLOCK_COVERAGE, rows, n);
 }
 
+int mt_writer_marks(struct mt_writer *writer, const struct mt_mark *rows, uint32_t n)
+{
+	return put_suffix(writer, MT_BLOCK_MARKS, rows, n);
+}
+
 int mt_writer_loss(struct mt_writer *writer, const struct mt_loss *rows, uint32_t n)
 {
 	return put_suffix(writer, MT_BLOCK_LOSS, rows, n);

@@ -5,8 +5,8 @@
  * index alone grows, in large steps. Rows are copied or encoded before a function
  * returns. They reach the file when enough of them have gathered, and at
  * every checkpoint; a row given earlier never stands behind a row of a kind that comes later
- * in this order: lifecycle, stacks, events, mappings, files, coverage, loss. So what defines
- * an index or a stack id stands before its use if it is given to the writer first.
+ * in this order: lifecycle, stacks, events, mappings, files, coverage, marks, loss. So what
+ * defines an index or a stack id stands before its use if it is given to the writer first.
  *
  * Errors stick: after the first one every function returns it and writes nothing. What is in
  * the file then ends with a whole frame, if the file can be truncated.
@@ -30,6 +30,7 @@ int mt_writer_events(struct mt_writer *writer, const struct mt_event *events, ui
 int mt_writer_mappings(struct mt_writer *writer, const struct mt_mapping *rows, uint32_t n);
 int mt_writer_files(struct mt_writer *writer, const struct mt_file_note *rows, uint32_t n);
 int mt_writer_coverage(struct mt_writer *writer, const struct mt_coverage_row *rows, uint32_t n);
+int mt_writer_marks(struct mt_writer *writer, const struct mt_mark *rows, uint32_t n);
 int mt_writer_loss(struct mt_writer *writer, const struct mt_loss *rows, uint32_t n);
 
 /*

@@ -36,6 +36,8 @@ static int encode(struct mt_buf *buf, const struct mt_block *block)
 		return mt_encode_packed(buf, block->packed, block->n);
 	case MT_BLOCK_IMAGE:
 		return mt_encode_images(buf, block->images, block->n);
+	case MT_BLOCK_MARKS:
+		return mt_encode_marks(buf, block->marks, block->n);
 	case MT_BLOCK_TRAILER:
 		return mt_encode_trailer(buf, block->trailer);
 	default:

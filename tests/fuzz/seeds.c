@@ -82,6 +82,8 @@ static void make_blocks(struct mt_buf *buf)
 	save("block/mappings", buf);
 	mt_encode_coverage(buf, fixture_coverage, MT_ARRAY_SIZE(fixture_coverage));
 	save("block/coverage", buf);
+	mt_encode_marks(buf, fixture_marks, MT_ARRAY_SIZE(fixture_marks));
+	save("block/marks", buf);
 	mt_encode_loss(buf, fixture_loss, MT_ARRAY_SIZE(fixture_loss));
 	mt_encode_checkpoint(buf, &fixture_checkpoint);
 	mt_encode_trailer(buf, &trailer);

@@ -35,9 +35,11 @@ PACKED = {
     "path": {2}, "status": {2}, "reason": {2}, "own": {2}, "debug": {2}, "alt": {2},
     "debug_path": {2}, "package": {2},
 }
-SPARSE = {"lifecycle": LIFECYCLE, "mappings": MAPPINGS, "coverage": COVERAGE, "packed": PACKED}
+MARKS = {"name": {1}}
+SPARSE = {"lifecycle": LIFECYCLE, "mappings": MAPPINGS, "coverage": COVERAGE, "packed": PACKED,
+          "marks": MARKS}
 KNOWN_TYPES = {"lifecycle": range(1, 8), "mappings": range(1, 4), "coverage": range(1, 4),
-               "packed": range(1, 3)}
+               "packed": range(1, 3), "marks": range(1, 4)}
 
 
 class Unpacker:

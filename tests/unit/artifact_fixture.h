@@ -115,6 +115,13 @@ static const struct mt_coverage_row fixture_coverage[] = {
 	  .reason = "" },
 };
 
+static const struct mt_mark fixture_marks[] = {
+	{ .type = MT_MARK_DISABLE, .time = 5, .name = "" },
+	{ .type = MT_MARK_NAME, .time = UINT64_MAX, .name = "\xff" },
+	{ .type = MT_MARK_NAME, .time = 1, .name = "a b" },
+	{ .type = MT_MARK_ENABLE, .time = 1, .name = "" },
+};
+
 static const struct mt_loss fixture_loss[] = {
 	{ .source = "events", .cause = "ring_full", .count = UINT64_MAX, .first = 1, .last = 2 },
 	{ .source = "", .cause = "", .count = 1 },
@@ -214,6 +221,13 @@ static inline void check_coverage(const struct mt_coverage_row *a, const struct 
 	cr_assert_str_eq(a->function, b->function);
 	cr_assert_str_eq(a->reason, b->reason);
 	cr_assert_eq(a->events, b->events);
+}
+
+static inline void check_mark(const struct mt_mark *a, const struct mt_mark *b)
+{
+	cr_assert_eq(a->time, b->time);
+	cr_assert_eq(a->type, b->type);
+	cr_assert_str_eq(a->name, b->name);
 }
 
 static inline void check_loss(const struct mt_loss *a, const struct mt_loss *b)

@@ -74,6 +74,22 @@ ROUND_TRIP(mappings, MAPPINGS, mappings, check_mapping)
 ROUND_TRIP(loss, LOSS, loss, check_loss)
 ROUND_TRIP(files, FILES, files, check_file_note)
 ROUND_TRIP(coverage, COVERAGE, coverage, check_coverage)
+ROUND_TRIP(marks, MARKS, marks, check_mark)
+
+Test(artifact, names_of_marks_have_a_ceiling)
+{
+	char name[MT_MARK_NAME_MAX + 2];
+	struct mt_mark mark = { .type = MT_MARK_NAME, .name = name };
+
+	memset(name, 'n', sizeof(name));
+	name[MT_MARK_NAME_MAX] = '\0';
+	mt_buf_reset(&buf);
+	cr_assert_eq(mt_encode_marks(&buf, &mark, 1), 0);
+	decode_as(MT_BLOCK_MARKS, 1);
+	name[MT_MARK_NAME_MAX] = 'n';
+	name[MT_MARK_NAME_MAX + 1] = '\0';
+	cr_assert_eq(mt_encode_marks(&buf, &mark, 1), -MT_E_LIMIT);
+}
 
 Test(artifact, checkpoint_round_trip)
 {
