@@ -102,6 +102,13 @@ $(O)/fuzz/%: $(O)/tests/fuzz/%.o $(REPORT_LIB) $(COMMON) $(if $(LIBFUZZER),,$(FU
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $(filter-out $(FUZZ_DRIVER),$^) $(FUZZ_DRIVER) $(LDFLAGS) \
 		$(call pkg_libs,$(PKGS_tests)) $(LIBS_report) -lunwind-$(MACHINE) -o $@
 
+# A target of mt-record's is called fuzz_record_<entry point>, and needs no more than this of it.
+$(O)/fuzz/fuzz_record_%: $(O)/tests/fuzz/fuzz_record_%.o $(O)/record/%.o $(O)/record/as_user.o $(COMMON) \
+		$(if $(LIBFUZZER),,$(FUZZ_DRIVER))
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $(filter-out $(FUZZ_DRIVER),$^) $(FUZZ_DRIVER) $(LDFLAGS) \
+		$(call pkg_libs,$(PKGS_common)) -o $@
+
 # Benchmarks: tests/bench/bench_<what>.c is one program each and prints its figures.
 BENCH := $(patsubst tests/bench/%.c,$(O)/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))
 $(O)/bench/%: $(O)/tests/bench/%.o $(REPORT_LIB) $(WRITER) $(COMMON)

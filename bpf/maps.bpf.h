@@ -28,6 +28,7 @@ struct mt_loss_counter losses[MT_LOSS_KINDS];
 __u64 next_generation;
 __u32 next_stack;
 __s32 tracked_processes;
+__u32 paused;		/* by mt-record: what allocates is not recorded, what frees is */
 __u64 pressure_latch;	/* 1 from the start of an episode until mt-record ends it */
 
 /* Ring sizes are set before load. */

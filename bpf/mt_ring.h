@@ -187,6 +187,7 @@ struct mt_call {
 	__u64 out;
 	__u64 begin;
 	__u64 stack;
+	__u64 unrecorded;	/* realloc, begun while paused: only what it frees counts */
 };
 
 /* A tracked thread; that it stands in task storage is what "tracked" means. */

@@ -235,6 +235,7 @@ int probe_alloc(struct pt_regs *ctx)
 	struct mt_task_state *state = current_state();
 	__u64 cookie = bpf_get_attach_cookie(ctx), sp = PT_REGS_SP(ctx);
 	struct mt_call *call;
+	bool unrecorded;
 	__u32 kind;
 
 	use_kernel_stack(ctx);
@@ -245,11 +246,19 @@ int probe_alloc(struct pt_regs *ctx)
 
 	call = &state->call;
 	kind = MT_COOKIE_KIND(cookie);
+	unrecorded = paused && kind != MT_RING_FREE;
+	if (unrecorded && kind != MT_RING_REALLOC) {
+		/* One that was abandoned must not be taken for this one when it returns. */
+		call->cookie = 0;
+		return 0;
+	}
 	fill_call(call, ctx, cookie);
+	call->unrecorded = unrecorded;
 	call->sp = sp;
 	call->ret = cookie & MT_CALL_RET_SITES ? return_address(ctx) : 0;
 	call->begin = kind == MT_RING_REALLOC || kind == MT_RING_FREE ? bpf_ktime_get_ns() : 0;
-	call->stack = stack_size && kind != MT_RING_FREE ? capture_stack(ctx, state, sp) : 0;
+	call->stack = stack_size && kind != MT_RING_FREE && !unrecorded ?
+		      capture_stack(ctx, state, sp) : 0;
 	call->cookie = cookie;
 	if (kind == MT_RING_FREE && call->old_addr && !forwarded(state, ctx, call->old_addr))
 		submit_free(call->old_addr, call->begin, cookie);
@@ -351,6 +360,10 @@ static __always_inline void end_call(struct pt_regs *ctx, struct mt_task_state *
 	addr = block_of(ctx, call);
 	if (MT_COOKIE_KIND(call->cookie) == MT_RING_FREE) {
 		/* Done at entry. */
+	} else if (addr && call->unrecorded) {
+		/* The block that is given up may be known; the new one is not. */
+		if (call->old_addr)
+			submit_free(call->old_addr, call->begin, call->cookie);
 	} else if (addr) {
 		/* Having called the program, it may have got the block by a call that counted. */
 		if (!waited || addr != state->last_addr)

@@ -31,6 +31,12 @@ static void notify(void *arg, int pid, const char *path, unsigned int probes, in
 		fprintf(stderr, "mt-record: %s: no allocator, seen %s\n", path, when);
 }
 
+static void complain(void *arg, const char *line)
+{
+	(void)arg;
+	fprintf(stderr, "mt-record: %s\n", line);
+}
+
 static void print_bytes(uint64_t bytes, char *text, size_t size)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
@@ -180,7 +186,8 @@ static int run(const struct mt_record_opts *opts)
 	struct mt_recording recording = {};
 	int status;
 
-	status = mt_recorder_run(opts, notify, (void *)(uintptr_t)opts, &recording, error, log);
+	status = mt_recorder_run(opts, notify, complain, (void *)(uintptr_t)opts, &recording,
+				 error, log);
 	if (log[0] && (opts->verbose || (status && !error[0])))
 		fputs(log, stderr);
 	if (status) {

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/as_user.h"
 #include "record/target.h"
 
 /* Raw stack memory is nobody else's business: mode 0600, as perf does. */
@@ -35,32 +35,27 @@ static int open_file(const char *path, int flags, bool *ret_created)
 	return fd;
 }
 
-/*
- * Open as this user. Only the effective ids change, and come back: the kernel checks access and
- * gives ownership by them.
- */
+struct opening {
+	const char *path;
+	int flags;
+	bool *ret_created;
+};
+
+static int do_open(void *arg)
+{
+	const struct opening *opening = arg;
+
+	return open_file(opening->path, opening->flags, opening->ret_created);
+}
+
 static int open_as(const char *path, int flags, const struct mt_identity *identity,
 		   bool *ret_created)
 {
-	gid_t groups[128];
-	int fd, n_groups;
+	struct opening opening = {
+		path, flags | (identity->change ? O_NOFOLLOW : 0), ret_created,
+	};
 
-	if (!identity->change)
-		return open_file(path, flags, ret_created);
-	n_groups = getgroups(MT_ARRAY_SIZE(groups), groups);
-	if (n_groups < 0)
-		return -errno;
-	if (initgroups(identity->name, identity->gid) || setegid(identity->gid) ||
-	    seteuid(identity->uid))
-		fd = -errno;
-	else
-		fd = open_file(path, flags | O_NOFOLLOW, ret_created);
-	if (seteuid(0) || setegid(0) || setgroups(n_groups, groups)) {
-		if (fd >= 0)
-			close(fd);
-		return -EPERM;
-	}
-	return fd;
+	return mt_as_user(identity, do_open, &opening);
 }
 
 int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created)

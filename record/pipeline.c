@@ -10,6 +10,7 @@
 #include "record/decode.h"
 #include "record/file_notes.h"
 #include "record/losses.h"
+#include "record/marks.h"
 #include "record/mmap_events.h"
 #include "record/programs.h"
 #include "record/ring.h"
@@ -44,6 +45,8 @@ struct mt_pipeline {
 	pthread_t thread;
 	bool running;
 	bool stop;		/* atomic */
+	uint64_t syncs_wanted;	/* atomic */
+	uint64_t syncs_done;	/* atomic */
 	int error;		/* atomic; the file's */
 	bool status_known;
 	int status;
@@ -220,6 +223,8 @@ static int write_rows(struct mt_pipeline *pipeline, uint64_t *ret_lost)
 	if (!err)
 		err = mt_coverage_write(pipeline->sources.coverage, pipeline->writer,
 					mt_decoder_counts(pipeline->decoder));
+	if (!err)
+		err = mt_marks_write(pipeline->sources.marks, pipeline->writer);
 	*ret_lost = collect_losses(pipeline);
 	if (!err && pipeline->n_losses)
 		err = mt_writer_loss(pipeline->writer, pipeline->losses, pipeline->n_losses);
@@ -234,6 +239,33 @@ static int checkpoint(struct mt_pipeline *pipeline, uint64_t time)
 	make_up_for_missed(pipeline);
 	pipeline->last_checkpoint = time;
 	return err ? err : mt_writer_checkpoint(pipeline->writer, &checkpoint);
+}
+
+/* A record that is being filled is waited for, a little. */
+static int serve_sync(struct mt_pipeline *pipeline)
+{
+	uint64_t wanted = __atomic_load_n(&pipeline->syncs_wanted, __ATOMIC_ACQUIRE);
+	uint64_t events, stacks;
+	unsigned int waits = 0;
+	size_t moved;
+	int err = 0;
+
+	if (wanted == pipeline->syncs_done)
+		return 0;
+	events = mt_ring_mark(pipeline->events);
+	stacks = mt_ring_mark(pipeline->stacks);
+	do {
+		moved = 0;
+		err = drain(pipeline, &moved);
+		if (mt_ring_passed(pipeline->events, events) &&
+		    mt_ring_passed(pipeline->stacks, stacks) && moved < MAPPINGS_A_TURN)
+			break;
+	} while (!err && (moved || wait_for_record(&waits)));
+	if (!err)
+		err = checkpoint(pipeline, mt_now());
+	if (!err)
+		__atomic_store_n(&pipeline->syncs_done, wanted, __ATOMIC_RELEASE);
+	return err;
 }
 
 static int finish(struct mt_pipeline *pipeline)
@@ -272,6 +304,8 @@ static void *run(void *arg)
 		time = mt_now();
 		if (!err && time - pipeline->last_checkpoint >= CHECKPOINT_NS)
 			err = checkpoint(pipeline, time);
+		if (!err)
+			err = serve_sync(pipeline);
 		if (err || moved >= EVENTS_A_TURN)
 			continue;
 		nanosleep(&pause, NULL);
@@ -321,6 +355,17 @@ bool mt_pipeline_idle(const struct mt_pipeline *pipeline)
 {
 	return mt_ring_empty(pipeline->events) && mt_ring_empty(pipeline->stacks) &&
 	       (!pipeline->sources.mappings || mt_mmap_events_empty(pipeline->sources.mappings));
+}
+
+uint64_t mt_pipeline_sync(struct mt_pipeline *pipeline)
+{
+	return __atomic_add_fetch(&pipeline->syncs_wanted, 1, __ATOMIC_RELEASE);
+}
+
+bool mt_pipeline_synced(const struct mt_pipeline *pipeline, uint64_t ticket)
+{
+	return __atomic_load_n(&pipeline->syncs_done, __ATOMIC_ACQUIRE) >= ticket ||
+	       mt_pipeline_failed(pipeline);
 }
 
 bool mt_pipeline_failed(const struct mt_pipeline *pipeline)

@@ -13,6 +13,7 @@
 struct mt_coverage;
 struct mt_decoder;
 struct mt_file_notes;
+struct mt_marks;
 struct mt_mmap_events;
 struct mt_pipeline;
 struct mt_programs;
@@ -24,6 +25,7 @@ struct mt_pipeline_sources {
 	struct mt_mmap_events *mappings;
 	struct mt_file_notes *notes;	/* NULL: none are taken */
 	struct mt_coverage *coverage;
+	struct mt_marks *marks;
 	struct mt_witness *witness;	/* NULL: none is heard */
 	/* Called once, before the thread starts: gives the decoder what is known already. */
 	int (*introduce)(void *arg, struct mt_decoder *decoder);
@@ -56,6 +58,13 @@ int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_write
 
 /* Is there nothing in any ring? Lasting only while nobody fills them. */
 bool mt_pipeline_idle(const struct mt_pipeline *pipeline);
+
+/*
+ * Ask for all that is in the rings now, and all other rows, to be written to the file with a
+ * checkpoint. mt_pipeline_synced() says that this has been done, or cannot be any more.
+ */
+uint64_t mt_pipeline_sync(struct mt_pipeline *pipeline);
+bool mt_pipeline_synced(const struct mt_pipeline *pipeline, uint64_t ticket);
 
 /* Has writing failed? */
 bool mt_pipeline_failed(const struct mt_pipeline *pipeline);

@@ -61,6 +61,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 
 	skel->rodata->stack_size = options->stack_size;
 	skel->rodata->recorder_pid = getpid();
+	skel->bss->paused = options->paused;
 	skel->rodata->pressure_on = options->pressure;
 	skel->rodata->ring_limit = options->ring_size / 4 * 3;
 	skel->rodata->stack_ring_limit = options->stack_ring_size / 4 * 3;
@@ -297,6 +298,11 @@ void mt_programs_unstop(struct mt_programs *programs, int pid)
 		flags &= ~(__u64)MT_PROCESS_STOPPED;
 		bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_EXIST);
 	}
+}
+
+void mt_programs_pause(struct mt_programs *programs, bool pause)
+{
+	__atomic_store_n(&programs->skel->bss->paused, pause, __ATOMIC_SEQ_CST);
 }
 
 void mt_programs_end_pressure(struct mt_programs *programs)

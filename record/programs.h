@@ -21,6 +21,7 @@ struct mt_programs_options {
 	enum mt_attach_mode attach_mode;
 	enum mt_watch watch;
 	bool pressure;			/* stop the tree rather than lose records */
+	bool paused;			/* as by mt_programs_pause() */
 };
 
 #define MT_PROGRAMS_LOG_MAX 4096
@@ -63,6 +64,11 @@ void mt_programs_each_process(const struct mt_programs *programs, mt_process_fn 
 uint64_t mt_programs_process_flags(const struct mt_programs *programs, int pid);
 /* mt-record is about to resume it. */
 void mt_programs_unstop(struct mt_programs *programs, int pid);
+
+/*
+ * From here on calls that begin are not recorded, apart from what they free; or are again.
+ */
+void mt_programs_pause(struct mt_programs *programs, bool pause);
 
 /* End an episode of pressure: writers are no longer stopped. */
 void mt_programs_end_pressure(struct mt_programs *programs);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "common/event.h"
+#include "record/control.h"
 
 #define RING_MIN (64u << 10)
 #define RING_MAX (1u << 30)
@@ -78,6 +79,8 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		  .help = "until whose end: tree, root" },
 		{ .kind = MT_OPTION_LIST, .name = "allocator", .value = &texts->allocators,
 		  .arg = "SPEC", .help = "your own: 'my_new=malloc(1) my_del=free(1)'" },
+		{ .kind = MT_OPTION_STRING, .name = "control", .value = &opts->control,
+		  .arg = "fifo:PATH", .help = "take enable, disable, mark NAME, stop, ping" },
 		{ .kind = MT_OPTION_SIZE, .name = "stack-size", .value = &opts->stack_size,
 		  .arg = "BYTES", .max = MT_STACK_BYTES_MAX,
 		  .help = "stack copied (32768; 0: none)" },
@@ -93,6 +96,8 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		{ .kind = MT_OPTION_FLAG, .name = "version", .alias = 'V', .value = &opts->version,
 		  .help = "show the version" },
 		/* For the few who tune: the help names them, the man page explains. */
+		{ .kind = MT_OPTION_FLAG, .name = "start-disabled",
+		  .value = &opts->start_disabled },
 		{ .kind = MT_OPTION_SIZE, .name = "ring-size", .value = &opts->ring_size,
 		  .arg = "SIZE", .min = RING_MIN, .max = RING_MAX },
 		{ .kind = MT_OPTION_SIZE, .name = "stack-ring-size",
@@ -139,6 +144,27 @@ static int parse_allocators(const struct mt_option_list *list, struct mt_allocat
 	return err;
 }
 
+static bool check_control(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR_MAX])
+{
+	char *commands, *answers;
+
+	if (!opts->control) {
+		if (opts->start_disabled)
+			snprintf(error, MT_OPTIONS_ERROR_MAX, "--start-disabled: nothing would "
+				 "ever be recorded without --control=fifo:PATH");
+		return !opts->start_disabled;
+	}
+	if (mt_control_split(opts->control, &commands, &answers)) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX,
+			 "--control: '%.100s' is not fifo:PATH or fifo:PATH,ACKPATH",
+			 opts->control);
+		return false;
+	}
+	free(commands);
+	free(answers);
+	return true;
+}
+
 /* What the table cannot say. */
 static bool check(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR_MAX])
 {
@@ -163,7 +189,7 @@ static bool check(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR
 			 power_of_two(opts->ring_size) ? "stack-ring-size" : "ring-size");
 		return false;
 	}
-	return true;
+	return check_control(opts, error);
 }
 
 int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
@@ -217,7 +243,8 @@ void mt_record_opts_help(FILE *out)
 	      out);
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);
-	fputs("To tune: --ring-size, --stack-ring-size, --watch, --probe-site (man page)\n"
+	fputs("More, in the man page: --start-disabled, --ring-size, --stack-ring-size, --watch,\n"
+	      "--probe-site\n"
 	      "Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
 	      "126 not executable; 127 not found; 64 usage. All about it: man mt-record\n"
 	      "Example:\n"

@@ -35,6 +35,8 @@ struct mt_record_opts {
 	int follow;			/* enum mt_follow */
 	int watch;			/* enum mt_watch */
 	struct mt_allocator_specs allocators;	/* the user's own */
+	const char *control;		/* fifo:PATH[,ACKPATH]; NULL: none */
+	bool start_disabled;
 	int probe_site;			/* enum mt_site */
 	bool quiet;
 	unsigned int verbose;

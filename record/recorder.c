@@ -4,9 +4,11 @@
 
 #include "record/adopt.h"
 #include "record/clock.h"
+#include "record/control.h"
 #include "record/file_notes.h"
 #include "record/coverage.h"
 #include "record/guardian.h"
+#include "record/marks.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
 #include "record/programs.h"
@@ -29,6 +31,8 @@ static const char *end_reason(const struct mt_recorder *rec)
 		return "duration";
 	if (rec->interrupts >= 2)
 		return "interrupted";
+	if (rec->stop)
+		return "stopped";
 	return rec->root_gone ? "exited" : "failed";
 }
 
@@ -37,7 +41,8 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 	struct mt_recording recording = {
 		.started = true,
 		.attached = !rec->target,
-		.ended_early = rec->duration_over || (rec->interrupts >= 2 && !rec->root_gone),
+		.ended_early = rec->duration_over || rec->stop ||
+			       (rec->interrupts >= 2 && !rec->root_gone),
 		.interrupted = rec->interrupts >= 2 && rec->target && !rec->root_gone,
 		.status_known = rec->status_known,
 		.status = rec->root_status,
@@ -52,12 +57,16 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 	};
 
 	mt_attach_worker_report_missing(rec->worker);
+	mt_recorder_finish_commands(rec);
 	mt_pipeline_finish(rec->pipeline, rec->status_known, rec->root_status, end_reason(rec),
 			   &recording.result);
 	recording.restored = mt_output_restore(rec->kept_fd, rec->opts->output, &rec->identity);
 	recording.n_losses = mt_pipeline_losses(rec->pipeline, recording.losses);
 	recording.coverage = rec->coverage;
 	rec->coverage = NULL;
+	if (rec->stop)
+		mt_control_answer(rec->control, recording.result.error ?
+				  strerror(-recording.result.error) : NULL);
 	*ret_recording = recording;
 }
 
@@ -71,6 +80,8 @@ static void release(struct mt_recorder *rec)
 	mt_coverage_free(rec->coverage);
 	mt_mmap_events_free(rec->mappings);
 	mt_file_notes_free(rec->notes);
+	mt_marks_free(rec->marks);
+	mt_control_free(rec->control);
 	mt_witness_free(rec->witness);
 	mt_stopped_free(rec->stopped);
 	mt_guardian_free(rec->guardian);
@@ -89,13 +100,14 @@ static void release(struct mt_recorder *rec)
 		close(rec->signal_fd);
 }
 
-int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notify, void *arg,
-		    struct mt_recording *ret_recording, char error[MT_RECORDER_ERROR_MAX],
-		    char *log)
+int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notify,
+		    mt_complain_fn complain, void *arg, struct mt_recording *ret_recording,
+		    char error[MT_RECORDER_ERROR_MAX], char *log)
 {
 	struct mt_recorder rec = {
-		.opts = opts, .notify = notify, .notify_arg = arg, .output_fd = -1,
-		.kept_fd = -1,		.signal_fd = -1, .root_fd = -1, .error = error, .log = log,
+		.opts = opts, .notify = notify, .complain = complain, .notify_arg = arg,
+		.output_fd = -1, .kept_fd = -1, .signal_fd = -1, .root_fd = -1, .error = error,
+		.log = log,
 	};
 	uint64_t over;
 	int status;

@@ -46,13 +46,16 @@ struct mt_recording {
 	uint32_t n_losses;
 };
 
+/* A line for the user, about something that ends nothing. */
+typedef void (*mt_complain_fn)(void *arg, const char *line);
+
 /*
  * Record opts->command, or attach to opts->pid. 0 when there is an artifact (which may be
  * incomplete: look at ret_recording), else an exit status and one line in error. log gets
  * libbpf's words, if any.
  */
-int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notify, void *arg,
-		    struct mt_recording *ret_recording, char error[MT_RECORDER_ERROR_MAX],
-		    char *log);
+int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notify,
+		    mt_complain_fn complain, void *arg, struct mt_recording *ret_recording,
+		    char error[MT_RECORDER_ERROR_MAX], char *log);
 
 #endif

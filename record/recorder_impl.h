@@ -17,6 +17,7 @@
 struct mt_recorder {
 	const struct mt_record_opts *opts;
 	mt_attach_notify_fn notify;
+	mt_complain_fn complain;
 	void *notify_arg;
 	struct mt_identity identity;
 	struct mt_target *target;	/* NULL: attached to a running process */
@@ -31,6 +32,13 @@ struct mt_recorder {
 	struct mt_file_notes *notes;
 	struct mt_witness *witness;
 	struct mt_pipeline *pipeline;
+	struct mt_control *control;	/* NULL: no commands are taken */
+	struct mt_marks *marks;
+	bool paused;
+	bool stop;			/* by a command, which is answered at the end */
+	bool commands_left;		/* there may be more of them, read already */
+	bool pinged;			/* a ping waits for its answer ... */
+	uint64_t ping_ticket;		/* ... until this has been synced */
 	struct mt_pressure_report pressure;
 	bool pressure_timeout;
 	enum mt_attach_mode attach_mode;
@@ -58,6 +66,13 @@ int mt_recorder_fail(struct mt_recorder *rec, int status, const char *what, int 
 
 /* 0, or an exit status and a line in error. */
 int mt_recorder_start(struct mt_recorder *rec);
+
+/*
+ * Do the commands that are there, up to one that has to wait. At the end: all of them; no answer
+ * but a stop's is owed then.
+ */
+void mt_recorder_take_commands(struct mt_recorder *rec);
+void mt_recorder_finish_commands(struct mt_recorder *rec);
 
 /* Until the tree is gone, the time is over or somebody interrupts. */
 void mt_recorder_loop(struct mt_recorder *rec);

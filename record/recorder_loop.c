@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "record/clock.h"
+#include "record/control.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
 
 #define IDLE_MS 500
 #define TREE_POLL_MS 20
+#define PING_POLL_MS 1
 #define FORGET_POLLS 50
 
 /* Our child's end is reaped; of a process that is not ours only the end is known. */
@@ -63,6 +65,10 @@ static int poll_timeout(const struct mt_recorder *rec)
 {
 	uint64_t left = IDLE_MS, end, now;
 
+	if (rec->commands_left)
+		return 0;
+	if (rec->pinged)
+		return PING_POLL_MS;
 	if (rec->root_gone)
 		return TREE_POLL_MS;
 	if (rec->opts->duration) {
@@ -77,7 +83,7 @@ static bool is_over(struct mt_recorder *rec)
 {
 	if (rec->opts->duration && mt_now() - rec->start_time >= rec->opts->duration)
 		rec->duration_over = true;
-	if (rec->interrupts >= 2 || rec->duration_over)
+	if (rec->interrupts >= 2 || rec->duration_over || rec->stop)
 		return true;
 	/* Nothing more can be written: there is only the command's end to wait for. */
 	if (!rec->attacher)
@@ -95,9 +101,12 @@ void mt_recorder_loop(struct mt_recorder *rec)
 		{ .fd = mt_attach_worker_fd(rec->worker), .events = POLLIN },
 		{ .fd = rec->signal_fd, .events = POLLIN },
 		{ .fd = rec->root_fd, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
 	};
 
 	while (!is_over(rec)) {
+		/* A command that waits for its answer holds up those behind it. */
+		fds[3].fd = rec->control && !rec->pinged ? mt_control_fd(rec->control) : -1;
 		if (poll(fds, MT_ARRAY_SIZE(fds), poll_timeout(rec)) < 0 && errno != EINTR)
 			break;
 		answer_requests(rec);
@@ -105,6 +114,8 @@ void mt_recorder_loop(struct mt_recorder *rec)
 			take_signal(rec);
 		look_at_root(rec, fds[2].revents & POLLIN);
 		fds[2].fd = rec->root_fd;
+		if (rec->control)
+			mt_recorder_take_commands(rec);
 		/* The file is full or gone: leave the command alone from here on. */
 		if (rec->attacher && mt_pipeline_failed(rec->pipeline)) {
 			mt_attacher_free(rec->attacher);

@@ -14,10 +14,12 @@
 #include "record/adopt.h"
 #include "record/clock.h"
 #include "record/closure.h"
+#include "record/control.h"
 #include "record/coverage.h"
 #include "record/decode.h"
 #include "record/file_notes.h"
 #include "record/guardian.h"
+#include "record/marks.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
 #include "record/preflight.h"
@@ -114,6 +116,7 @@ static int load(struct mt_recorder *rec)
 		.ring_size = rec->opts->ring_size,
 		.stack_ring_size = rec->opts->stack_ring_size,
 		.pressure = rec->opts->pressure_timeout != 0,
+		.paused = rec->opts->start_disabled,
 		.watch = rec->opts->watch,
 	};
 	struct mt_probe_programs probes;
@@ -168,6 +171,8 @@ static int arm(struct mt_recorder *rec)
 		err = mt_file_notes_new(&rec->notes);
 	if (!err)
 		err = mt_witness_new(&rec->witness);
+	if (!err)
+		err = mt_marks_new(&rec->marks);
 	if (!err) {
 		mt_file_notes_add_vdso(rec->notes);
 		mt_attach_worker_note(rec->worker, rec->notes);
@@ -281,12 +286,15 @@ static int start_writing(struct mt_recorder *rec)
 {
 	struct mt_pipeline_sources sources = {
 		.programs = rec->programs, .mappings = rec->mappings, .notes = rec->notes,
-		.coverage = rec->coverage, .witness = rec->witness,
+		.coverage = rec->coverage, .witness = rec->witness, .marks = rec->marks,
 		.introduce = introduce, .introduce_arg = rec,
 	};
 	struct mt_writer *writer = NULL;
 	int err = open_writer(rec, &writer);
 
+	rec->paused = rec->opts->start_disabled;
+	if (!err && rec->paused)
+		err = mt_marks_add(rec->marks, MT_MARK_DISABLE, rec->start_time, "");
 	if (!err) {
 		rec->output_fd = -1;
 		err = mt_pipeline_start(&sources, writer, &rec->pipeline);
@@ -313,6 +321,9 @@ int mt_recorder_start(struct mt_recorder *rec)
 	err = open_output(rec);
 	if (err)
 		return err;
+	if (rec->opts->control && mt_control_open(rec->opts->control, &rec->identity,
+						  &rec->control, rec->error))
+		return MT_EXIT_FAILED;
 	err = take_signals(rec);
 	if (!err)
 		err = find_root(rec);

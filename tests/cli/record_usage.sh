@@ -13,6 +13,9 @@ try --stack-size 65529 -- true
 try --stack-size=-1 -- true
 try --stack-size= -- true
 try --stack-size -- true
+try --control ctl -- true
+try --control fifo:a,b,c -- true
+try --start-disabled -- true
 try --ring-size 3 -- true
 try --ring-size 5M -- true
 try --stack-ring-size 2G -- true

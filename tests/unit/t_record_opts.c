@@ -56,6 +56,20 @@ Test(record_opts, stack_size_has_bounds)
 	cr_assert_eq(PARSE("--stack-size", "0", "ls"), 0);
 }
 
+Test(record_opts, control)
+{
+	cr_assert_eq(PARSE("--control", "fifo:a,b", "--start-disabled", "ls"), 0);
+	cr_assert_str_eq(opts.control, "fifo:a,b");
+	cr_assert(opts.start_disabled);
+	cr_assert_eq(PARSE("ls"), 0);
+	cr_assert_null(opts.control);
+	cr_assert_neq(PARSE("--control", "a,b", "ls"), 0);
+	cr_assert_not_null(strstr(error, "fifo:PATH"), "%s", error);
+	/* Nobody could ever enable it. */
+	cr_assert_neq(PARSE("--start-disabled", "ls"), 0);
+	cr_assert_not_null(strstr(error, "--control"), "%s", error);
+}
+
 Test(record_opts, rings_are_powers_of_two)
 {
 	cr_assert_eq(PARSE("--ring-size", "64K", "--stack-ring-size", "1M", "ls"), 0);
