@@ -212,6 +212,25 @@ static int fail_no_value(const struct mt_option *option, char *error)
 	return -EINVAL;
 }
 
+/* value, and where the option has two the argument at hand. */
+static int set_values(const struct mt_option *option, const char *value, int argc, char **argv,
+		      int *at, char *error)
+{
+	const char **pair = option->value, *second;
+
+	if (option->kind != MT_OPTION_PAIR)
+		return set_value(option, value, error);
+	second = next_value(argc, argv, at);
+	if (!second || !*value || !*second) {
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s needs two values: --%s %s",
+			 option->name, option->name, option->arg);
+		return -EINVAL;
+	}
+	pair[0] = value;
+	pair[1] = second;
+	return 0;
+}
+
 static int parse_long(const struct mt_option *options, int argc, char **argv, int *at, char *error)
 {
 	const char *given = argv[*at], *value;
@@ -234,7 +253,7 @@ static int parse_long(const struct mt_option *options, int argc, char **argv, in
 		value = next_value(argc, argv, at);
 	if (!value)
 		return fail_no_value(option, error);
-	return set_value(option, value, error);
+	return set_values(option, value, argc, argv, at, error);
 }
 
 static int parse_cluster(const struct mt_option *options, int argc, char **argv, int *at,
@@ -258,7 +277,7 @@ static int parse_cluster(const struct mt_option *options, int argc, char **argv,
 		value = p[1] ? p + 1 : next_value(argc, argv, at);
 		if (!value)
 			return fail_no_value(option, error);
-		return set_value(option, value, error);
+		return set_values(option, value, argc, argv, at, error);
 	}
 	return 0;
 }

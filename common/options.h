@@ -24,6 +24,7 @@ enum mt_option_kind {
 	MT_OPTION_REPEAT,	/* unsigned int *: how often it was given (-vv) */
 	MT_OPTION_STRING,	/* const char **: borrowed from argv, never empty */
 	MT_OPTION_LIST,		/* struct mt_option_list *: every value given, as above */
+	MT_OPTION_PAIR,		/* const char *[2]: this value and the argument after it */
 	MT_OPTION_COUNT,	/* uint64_t *: decimal, within min..max */
 	MT_OPTION_SIZE,		/* uint64_t *: bytes, also as K, M, G, T or KiB...; min..max */
 	MT_OPTION_CHOICE,	/* int *: index into choices */

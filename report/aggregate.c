@@ -2,6 +2,7 @@
 
 #include "report/id_map.h"
 #include "report/live_spaces.h"
+#include "report/mark_facts.h"
 #include "report/session.h"
 #include "report/tally.h"
 #include "report/timeline.h"
@@ -21,6 +22,11 @@ struct mt_profile {
 	struct mt_profile_totals totals;
 	uint64_t bytes, blocks;		/* current, over all */
 	uint64_t epoch;
+
+	struct mt_profile_scope scope;	/* while replaying */
+	uint32_t next_mark;
+	uint64_t mark_time;		/* of that; UINT64_MAX: there is none */
+	bool disabled;
 
 	const struct mt_session *session;	/* while replaying */
 	struct mt_live_spaces live;	/* the last one: of unknown threads */
@@ -313,6 +319,10 @@ static int release_block(struct mt_profile *p, const struct mt_event *event, uin
 	if (!block) {
 		if (mt_live_space_inherited(&p->live, space, event->addr)) {
 			p->totals.inherited_frees++;
+		} else if (p->disabled) {
+			/* Most likely allocated unseen, and then no part of what is reported. */
+			p->totals.disabled_frees++;
+			p->totals.all.frees -= freed;
 		} else {
 			p->totals.unmatched_frees++;
 			thread->unmatched += freed;
@@ -370,6 +380,23 @@ static int take_event(struct mt_profile *p, const struct mt_event *event)
 	return 0;
 }
 
+/* Marks up to this time: what happens at the time of a mark happens after it. */
+static void pass_marks(struct mt_profile *p, uint64_t time)
+{
+	struct mt_moment *moment;
+
+	while (p->scope.marks && p->next_mark < p->scope.marks->n && p->mark_time <= time) {
+		moment = &p->scope.marks->rows[p->next_mark++];
+		moment->totals = p->totals.all;
+		moment->totals.live_bytes = p->bytes;
+		moment->totals.live_blocks = p->blocks;
+		if (moment->type != MT_MARK_NAME)
+			p->disabled = moment->type == MT_MARK_DISABLE;
+		p->mark_time = p->next_mark < p->scope.marks->n ?
+			       p->scope.marks->rows[p->next_mark].time : UINT64_MAX;
+	}
+}
+
 static int take_batch(struct mt_profile *p, const struct mt_timeline_batch *batch)
 {
 	const struct mt_event *ahead;
@@ -387,13 +414,21 @@ static int take_batch(struct mt_profile *p, const struct mt_timeline_batch *batc
 			if (space != MT_NONE)
 				mt_blocks_prefetch(&p->live.spaces[space].blocks, ahead->addr);
 		}
+		if (batch->events[i].time >= p->mark_time)
+			pass_marks(p, batch->events[i].time);
+		p->totals.events_read += batch->events[i].type != MT_EV_GIVE_UP;
+		if (batch->events[i].time < p->scope.from ||
+		    batch->events[i].time >= p->scope.until)
+			continue;
 		p->totals.events += batch->events[i].type != MT_EV_GIVE_UP;
 		err = take_event(p, &batch->events[i]);
 		if (err)
 			return err;
 	}
-	if (batch->lifecycle)
-		take_lifecycle(p, batch->lifecycle);
+	if (!batch->lifecycle || batch->lifecycle->time >= p->scope.until)
+		return 0;
+	pass_marks(p, batch->lifecycle->time);
+	take_lifecycle(p, batch->lifecycle);
 	return 0;
 }
 
@@ -414,6 +449,7 @@ static void finish(struct mt_profile *p)
 	uint32_t i, n = mt_id_map_count(&p->ids);
 	struct thread_state *thread;
 
+	pass_marks(p, UINT64_MAX);
 	for (i = 0; i < n; i++)
 		mt_tally_finish(&p->stacks[i], p->epoch);
 	for (i = 0; i <= p->n_threads; i++) {
@@ -431,8 +467,15 @@ static void finish(struct mt_profile *p)
 	p->session = NULL;
 }
 
+static void set_scope(struct mt_profile *p, const struct mt_profile_scope *scope)
+{
+	p->scope = scope ? *scope : (struct mt_profile_scope){ 0, UINT64_MAX, NULL };
+	p->mark_time = p->scope.marks && p->scope.marks->n ? p->scope.marks->rows[0].time :
+							     UINT64_MAX;
+}
+
 int mt_profile_replay(struct mt_timeline *timeline, const struct mt_session *session,
-		      struct mt_profile **ret_profile)
+		      const struct mt_profile_scope *scope, struct mt_profile **ret_profile)
 {
 	struct mt_profile *p = calloc(1, sizeof(*p));
 	struct mt_timeline_batch batch;
@@ -440,6 +483,7 @@ int mt_profile_replay(struct mt_timeline *timeline, const struct mt_session *ses
 
 	if (!p)
 		return -ENOMEM;
+	set_scope(p, scope);
 	err = prepare(p, session);
 	while (!err) {
 		err = mt_timeline_next(timeline, &batch);

@@ -12,6 +12,7 @@
 
 #include "common/event.h"
 
+struct mt_mark_facts;
 struct mt_reader;
 struct mt_session;
 struct mt_profile;
@@ -38,8 +39,14 @@ void mt_totals_add(struct mt_totals *sum, const struct mt_totals *part);
 struct mt_profile_totals {
 	struct mt_totals all;
 	uint64_t events;
+	uint64_t events_read;		/* also those outside of the scope */
 	uint64_t peak_time;		/* of the first event that reached peak_bytes; 0 if none */
-	uint64_t unmatched_frees;	/* of blocks never seen allocated; realloc's old ones too */
+	/*
+	 * Of blocks never seen allocated, or allocated outside of the scope; realloc's old ones
+	 * too.
+	 */
+	uint64_t unmatched_frees;
+	uint64_t disabled_frees;	/* the same while recording was disabled; not in frees */
 	/* By glibc at a thread's end, of what the program had freed before; not in frees. */
 	uint64_t cache_frees;
 	uint64_t inherited_frees;	/* of copies a fork made; realloc's old ones too */
@@ -51,12 +58,22 @@ struct mt_profile_totals {
 	uint64_t by_type[MT_EV_TYPES];	/* events of each type */
 };
 
+/*
+ * What counts: events of [from, until), blocks allocated there, and what is live at its end. NULL
+ * where it is asked for: all of the run, no marks.
+ */
+struct mt_profile_scope {
+	uint64_t from;
+	uint64_t until;
+	struct mt_mark_facts *marks;	/* their totals are filled in; NULL: there are none */
+};
+
 /* Reads every events block. 0, -ENOMEM, -errno. */
 int mt_profile_build(struct mt_reader *reader, const struct mt_session *session,
-		     struct mt_profile **ret_profile);
+		     const struct mt_profile_scope *scope, struct mt_profile **ret_profile);
 /* The same from any timeline of this session, read to its end. */
 int mt_profile_replay(struct mt_timeline *timeline, const struct mt_session *session,
-		      struct mt_profile **ret_profile);
+		      const struct mt_profile_scope *scope, struct mt_profile **ret_profile);
 void mt_profile_free(struct mt_profile *profile);
 
 const struct mt_profile_totals *mt_profile_totals(const struct mt_profile *profile);

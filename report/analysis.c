@@ -51,6 +51,31 @@ static int load_symbolizer(struct mt_analysis *a, const struct mt_module_options
 	return mt_symbolizer_new(a->session, &options, &a->symbolizer);
 }
 
+void mt_analysis_range(const struct mt_analysis *analysis, uint64_t *ret_from,
+		       uint64_t *ret_until)
+{
+	const struct mt_between *between = &analysis->between;
+	const struct mt_moment *moments = analysis->run.marks.rows;
+
+	*ret_from = between->set ? moments[between->from].time : 0;
+	*ret_until = between->set ? moments[between->until].time : UINT64_MAX;
+}
+
+static int find_range(struct mt_analysis *a, struct mt_range_wanted *range)
+{
+	if (!range || !range->marks[0])
+		return 0;
+	return mt_mark_facts_find(&a->run.marks, range->marks, &a->between, range->error);
+}
+
+static int load_profile(struct mt_analysis *a)
+{
+	struct mt_profile_scope scope = { .marks = &a->run.marks };
+
+	mt_analysis_range(a, &scope.from, &scope.until);
+	return mt_profile_build(a->reader, a->session, &scope, &a->profile);
+}
+
 struct progress {
 	mt_progress_fn fn;
 	void *arg;
@@ -64,17 +89,20 @@ static void doing(const struct progress *progress, const char *what)
 
 /* Each stage needs those before it; an error ends them all. */
 static int run_stages(struct mt_analysis *a, unsigned int needs,
-		      const struct mt_module_options *options, const struct progress *progress)
+		      const struct mt_module_options *options, struct mt_range_wanted *range,
+		      const struct progress *progress)
 {
 	int err;
 
 	doing(progress, "reading processes");
 	err = mt_run_load(a->reader, &a->run);
 	if (!err)
+		err = find_range(a, range);
+	if (!err)
 		err = mt_session_load(a->reader, &a->session);
 	if (!err && needs & MT_NEED_PROFILE) {
 		doing(progress, "replaying events");
-		err = mt_profile_build(a->reader, a->session, &a->profile);
+		err = load_profile(a);
 	}
 	if (!err && needs & ~MT_NEED_PROFILE)
 		err = load_symbolizer(a, options);
@@ -94,14 +122,15 @@ static int run_stages(struct mt_analysis *a, unsigned int needs,
 }
 
 int mt_analysis_load(const char *path, unsigned int needs, const struct mt_module_options *options,
-		     mt_progress_fn progress, void *arg, struct mt_analysis *ret_analysis)
+		     struct mt_range_wanted *range, mt_progress_fn progress, void *arg,
+		     struct mt_analysis *ret_analysis)
 {
 	struct progress told = { progress, arg };
 	struct mt_analysis a = { 0 };
 	int err = mt_reader_open(path, &a.reader);
 
 	if (!err)
-		err = run_stages(&a, needs, options, &told);
+		err = run_stages(&a, needs, options, range, &told);
 	if (!err) {
 		mt_reader_end(a.reader, &a.end);
 		err = mt_problems_find(&a);

@@ -30,6 +30,7 @@ struct mt_problems {
 struct mt_analysis {
 	struct mt_reader *reader;
 	struct mt_run run;
+	struct mt_between between;	/* of the run's marks: what the profile is about */
 	struct mt_session *session;
 	struct mt_pack *pack;	/* NULL: the artifact carries no modules */
 	struct mt_profile *profile;	/* NULL what was not needed */
@@ -45,13 +46,24 @@ struct mt_analysis {
 /* Told what is being done, for a progress line. May be NULL. */
 typedef void (*mt_progress_fn)(void *arg, const char *doing);
 
+/* From which mark to which; where there is no such mark, one line in error. */
+struct mt_range_wanted {
+	const char *marks[2];	/* as mt_mark_facts_find() takes them; NULL: all of the run */
+	char error[MT_BETWEEN_ERROR_MAX];
+};
+
+/* The times of that: [*ret_from, *ret_until), which is [0, UINT64_MAX) for all of the run. */
+void mt_analysis_range(const struct mt_analysis *analysis, uint64_t *ret_from,
+		       uint64_t *ret_until);
+
 /*
  * Open path and do what needs asks for, with files found as options say; their kernel is set
- * here. On failure *ret_analysis is not written. Errors are the
- * reader's, -EOPNOTSUPP for an architecture that cannot be unwound.
+ * here. range may be NULL. On failure *ret_analysis is not written. Errors are the
+ * reader's, -EOPNOTSUPP for an architecture that cannot be unwound, -ENOENT with range->error.
  */
 int mt_analysis_load(const char *path, unsigned int needs, const struct mt_module_options *options,
-		     mt_progress_fn progress, void *arg, struct mt_analysis *ret_analysis);
+		     struct mt_range_wanted *range, mt_progress_fn progress, void *arg,
+		     struct mt_analysis *ret_analysis);
 void mt_analysis_release(struct mt_analysis *analysis);
 
 /* Add a line: 0 or -ENOMEM. */

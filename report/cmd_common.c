@@ -62,11 +62,14 @@ bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 	const struct mt_module_options options = {
 		.sysroot = opts->sysroot, .debug_dir = opts->debug_dir,
 	};
-	int err = mt_analysis_load(opts->file, needs, &options, mt_cmd_progress, NULL,
+	struct mt_range_wanted range = { .marks = { opts->between[0], opts->between[1] } };
+	int err = mt_analysis_load(opts->file, needs, &options, &range, mt_cmd_progress, NULL,
 				   ret_analysis);
 
 	mt_cmd_progress(NULL, NULL);
-	if (err)
+	if (err && *range.error)
+		mt_cmd_say("--between: %s", range.error);
+	else if (err)
 		mt_cmd_fail(opts->file, err);
 	return !err;
 }

@@ -4,44 +4,86 @@
 #include "report/render_dump.h"
 #include "report/timeline.h"
 
-static void put_batch(const struct mt_analysis *analysis, const struct mt_timeline_batch *batch,
-		      bool json)
-{
-	uint64_t start = analysis->run.header->start_time;
-	size_t i;
+struct dump {
+	const struct mt_analysis *analysis;
+	bool json;
+	uint64_t start;
+	uint64_t from, until;	/* what is shown */
+	uint32_t mark;		/* the next one */
+};
 
-	for (i = 0; i < batch->n; i++) {
-		if (batch->events[i].type == MT_EV_GIVE_UP)
-			continue;
-		if (json)
-			mt_dump_put_event_json(analysis->session, &batch->events[i], stdout);
-		else
-			mt_dump_put_event(analysis->session, start, &batch->events[i], stdout);
-	}
-	if (!batch->lifecycle)
-		return;
-	if (json)
-		mt_dump_put_lifecycle_json(analysis->session, batch->lifecycle, stdout);
-	else
-		mt_dump_put_lifecycle(analysis->session, start, batch->lifecycle, stdout);
+static bool is_shown(const struct dump *dump, uint64_t time)
+{
+	return time >= dump->from && time < dump->until;
 }
 
-static int dump(const struct mt_analysis *analysis, bool json)
+/* Marks up to this time: what happens at the time of a mark happens after it. */
+static void put_marks(struct dump *dump, uint64_t time)
 {
+	const struct mt_mark_facts *marks = &dump->analysis->run.marks;
+	const struct mt_moment *moment;
+
+	for (; dump->mark < marks->n && marks->rows[dump->mark].time <= time; dump->mark++) {
+		moment = &marks->rows[dump->mark];
+		if (!is_shown(dump, moment->time))
+			continue;
+		if (dump->json)
+			mt_dump_put_mark_json(moment, stdout);
+		else
+			mt_dump_put_mark(dump->start, moment, stdout);
+	}
+}
+
+static void put_event(struct dump *dump, const struct mt_event *event)
+{
+	const struct mt_session *session = dump->analysis->session;
+
+	if (event->type == MT_EV_GIVE_UP)
+		return;
+	put_marks(dump, event->time);
+	if (!is_shown(dump, event->time))
+		return;
+	if (dump->json)
+		mt_dump_put_event_json(session, event, stdout);
+	else
+		mt_dump_put_event(session, dump->start, event, stdout);
+}
+
+static void put_lifecycle(struct dump *dump, const struct mt_lifecycle *row)
+{
+	const struct mt_session *session = dump->analysis->session;
+
+	put_marks(dump, row->time);
+	if (!is_shown(dump, row->time))
+		return;
+	if (dump->json)
+		mt_dump_put_lifecycle_json(session, row, stdout);
+	else
+		mt_dump_put_lifecycle(session, dump->start, row, stdout);
+}
+
+static int put_all(struct dump *dump)
+{
+	const struct mt_analysis *analysis = dump->analysis;
 	struct mt_timeline_batch batch;
 	struct mt_timeline *timeline;
+	size_t i;
 	int err = mt_timeline_open(analysis->reader, analysis->session, &timeline);
 
 	if (err)
 		return err;
-	if (!json)
+	if (!dump->json)
 		mt_dump_put_titles(stdout);
 	for (;;) {
 		err = mt_timeline_next(timeline, &batch);
 		if (err <= 0 || ferror(stdout))
 			break;
-		put_batch(analysis, &batch, json);
+		for (i = 0; i < batch.n; i++)
+			put_event(dump, &batch.events[i]);
+		if (batch.lifecycle)
+			put_lifecycle(dump, batch.lifecycle);
 	}
+	put_marks(dump, UINT64_MAX);
 	mt_timeline_free(timeline);
 	return err < 0 ? err : 0;
 }
@@ -49,11 +91,14 @@ static int dump(const struct mt_analysis *analysis, bool json)
 int mt_cmd_dump(const struct mt_report_opts *opts)
 {
 	struct mt_analysis analysis;
+	struct dump dump = { .analysis = &analysis, .json = opts->json };
 	int err, code;
 
 	if (!mt_cmd_load(opts, 0, &analysis))
 		return MT_EXIT_NO_RESULT;
-	err = dump(&analysis, opts->json);
+	dump.start = analysis.run.header->start_time;
+	mt_analysis_range(&analysis, &dump.from, &dump.until);
+	err = put_all(&dump);
 	/* Only now is it known how far the events could be read. */
 	if (!err) {
 		mt_reader_end(analysis.reader, &analysis.end);

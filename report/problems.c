@@ -107,9 +107,10 @@ static int find_events(struct mt_analysis *a)
 	const struct mt_trailer *trailer = a->run.trailer;
 	int err = 0;
 
-	if (trailer && trailer->events != totals->events && a->end.kind == MT_END_COMPLETE)
+	if (trailer && trailer->events != totals->events_read && a->end.kind == MT_END_COMPLETE)
 		err = mt_problems_add(&a->problems, "the file should have %" PRIu64
-				      " events and has %" PRIu64, trailer->events, totals->events);
+				      " events and has %" PRIu64, trailer->events,
+				      totals->events_read);
 	if (!err && totals->late)
 		err = mt_problems_add(&a->problems, "leak and peak figures may be wrong: %" PRIu64
 				      " event%s further out of order than the file says",

@@ -24,14 +24,14 @@ int mt_timeline_open(struct mt_reader *reader, const struct mt_session *session,
 }
 
 int mt_profile_build(struct mt_reader *reader, const struct mt_session *session,
-		     struct mt_profile **ret_profile)
+		     const struct mt_profile_scope *scope, struct mt_profile **ret_profile)
 {
 	struct mt_timeline *timeline;
 	int err = mt_timeline_open(reader, session, &timeline);
 
 	if (err)
 		return err;
-	err = mt_profile_replay(timeline, session, ret_profile);
+	err = mt_profile_replay(timeline, session, scope, ret_profile);
 	mt_timeline_free(timeline);
 	return err;
 }

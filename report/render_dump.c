@@ -1,6 +1,7 @@
 #include "report/render_dump.h"
 
 #include "report/json.h"
+#include "report/mark_facts.h"
 #include "report/render_json.h"
 #include "report/render_text.h"
 #include "report/session.h"
@@ -118,6 +119,40 @@ void mt_dump_put_lifecycle(const struct mt_session *session, uint64_t start,
 		mt_text_put_clean(row->path, out);
 	}
 	putc('\n', out);
+}
+
+static const char *mark_type(const struct mt_moment *moment)
+{
+	return moment->type == MT_MARK_NAME ? "mark" :
+	       moment->type == MT_MARK_ENABLE ? "enable" : "disable";
+}
+
+void mt_dump_put_mark(uint64_t start, const struct mt_moment *moment, FILE *out)
+{
+	struct ids ids = { false, 0, 0 };
+
+	put_prefix(start, moment->time, &ids, mark_type(moment), out);
+	if (moment->type == MT_MARK_NAME) {
+		fputs("  ", out);
+		mt_text_put_mark(moment, out);
+	}
+	putc('\n', out);
+}
+
+void mt_dump_put_mark_json(const struct mt_moment *moment, FILE *out)
+{
+	struct mt_json json;
+
+	mt_json_init(&json, out, false);
+	mt_json_object_begin(&json);
+	mt_json_member_string(&json, "type", mark_type(moment));
+	mt_json_member_u64(&json, "time", moment->time);
+	if (moment->type == MT_MARK_NAME) {
+		mt_json_member_string(&json, "name", moment->name);
+		mt_json_member_u64(&json, "nth", moment->nth);
+	}
+	mt_json_object_end(&json);
+	mt_json_finish(&json);
 }
 
 static void put_ids_json(struct mt_json *json, const struct ids *ids)

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+struct mt_moment;
 struct mt_session;
 
 /* Column titles of the text. start: times are shown since then. */
@@ -16,6 +17,7 @@ void mt_dump_put_event(const struct mt_session *session, uint64_t start,
 		       const struct mt_event *event, FILE *out);
 void mt_dump_put_lifecycle(const struct mt_session *session, uint64_t start,
 			   const struct mt_lifecycle *row, FILE *out);
+void mt_dump_put_mark(uint64_t start, const struct mt_moment *moment, FILE *out);
 
 /*
  * One object a line: type, time, pid, tid (null if unknown), then what the type has: addr, size,
@@ -26,5 +28,6 @@ void mt_dump_put_event_json(const struct mt_session *session, const struct mt_ev
 			    FILE *out);
 void mt_dump_put_lifecycle_json(const struct mt_session *session, const struct mt_lifecycle *row,
 				FILE *out);
+void mt_dump_put_mark_json(const struct mt_moment *moment, FILE *out);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "common/artifact.h"
 #include "report/aggregate.h"
+#include "report/mark_facts.h"
 #include "report/module_facts.h"
 #include "report/symbolize.h"
 
@@ -24,6 +25,30 @@ void mt_json_location(struct mt_json *json, const struct mt_location *location)
 	mt_json_member_string(json, "function", location->function);
 	mt_json_member_string(json, "module", location->module);
 	mt_json_member_u64(json, "offset", location->offset);
+}
+
+static void put_moment(struct mt_json *json, const char *key, const struct mt_moment *moment)
+{
+	mt_json_key(json, key);
+	mt_json_object_begin(json);
+	mt_json_member_string(json, "name", moment->name);
+	mt_json_member_u64(json, "nth", moment->nth);
+	mt_json_member_u64(json, "time", moment->time);
+	mt_json_object_end(json);
+}
+
+void mt_json_member_between(struct mt_json *json, const struct mt_moment *from,
+			    const struct mt_moment *until)
+{
+	mt_json_key(json, "between");
+	if (!from) {
+		mt_json_null(json);
+		return;
+	}
+	mt_json_object_begin(json);
+	put_moment(json, "from", from);
+	put_moment(json, "until", until);
+	mt_json_object_end(json);
 }
 
 void mt_json_member_command(struct mt_json *json, const struct mt_header *header)

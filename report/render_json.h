@@ -9,6 +9,7 @@
 struct mt_header;
 struct mt_location;
 struct mt_module_facts;
+struct mt_moment;
 struct mt_totals;
 
 /* Members of the object that is open. */
@@ -16,6 +17,9 @@ void mt_json_totals(struct mt_json *json, const struct mt_totals *totals);
 void mt_json_location(struct mt_json *json, const struct mt_location *location);
 
 /* Whole members. */
+/* "between": null if from is NULL. */
+void mt_json_member_between(struct mt_json *json, const struct mt_moment *from,
+			    const struct mt_moment *until);
 void mt_json_member_command(struct mt_json *json, const struct mt_header *header);
 void mt_json_member_strings(struct mt_json *json, const char *key, const char *const *strings,
 			    size_t n);

@@ -119,6 +119,57 @@ static void put_totals(const struct mt_stat_report *report, FILE *out)
 	fputs(" in use when their process executed another program\n", out);
 }
 
+static void put_marks(const struct mt_stat_report *report, const struct mt_style *style, FILE *out)
+{
+	const struct mt_mark_facts *marks = &report->run->marks;
+	uint64_t start = report->run->header->start_time;
+	const struct mt_moment *moment;
+	char buf[4][MT_TEXT_MAX];
+	bool titled = false;
+	uint32_t i;
+
+	for (i = 0; i < marks->n; i++) {
+		moment = &marks->rows[i];
+		if (moment->type != MT_MARK_NAME ||
+		    (report->from && (moment < report->from || moment > report->until)))
+			continue;
+		if (!titled)
+			fprintf(out, "\n%sMarks%s\n\n  %14s %14s %14s %14s  mark\n", style->title,
+				style->end, "after", "allocations", "allocated", "in use");
+		titled = true;
+		fprintf(out, "  %14s %14s %14s %14s  ",
+			mt_text_time(moment->time > start ? moment->time - start : 0, buf[0]),
+			mt_text_count(moment->totals.allocations, buf[1]),
+			mt_text_bytes(moment->totals.allocated_bytes, buf[2]),
+			mt_text_bytes(moment->totals.live_bytes, buf[3]));
+		mt_text_put_mark(moment, out);
+		putc('\n', out);
+	}
+}
+
+static void put_between(const struct mt_stat_report *report, FILE *out)
+{
+	uint64_t from = report->run->header->start_time, until = report->run->last_time, disabled;
+	char buf[MT_TEXT_MAX];
+
+	if (report->from) {
+		from = report->from->time;
+		until = report->until->time;
+		put_key("Between", out);
+		mt_text_put_mark(report->from, out);
+		fputs(" and ", out);
+		mt_text_put_mark(report->until, out);
+		fprintf(out, ", %s\n", mt_text_time(until - from, buf));
+	}
+	disabled = mt_mark_facts_disabled(&report->run->marks, from, until);
+	if (!disabled)
+		return;
+	put_key("Disabled", out);
+	fprintf(out, "for %s of that, with ", mt_text_time(disabled, buf));
+	mt_text_put_plural(report->totals->disabled_frees, "free", out);
+	fputs(" of blocks not seen allocated\n", out);
+}
+
 static void put_losses(const struct mt_stat_report *report, FILE *out)
 {
 	const struct mt_run *run = report->run;
@@ -243,6 +294,7 @@ int mt_render_stat(const struct mt_stat_report *report, const struct mt_style *s
 	put_text("Command", command, out);
 	free(command);
 	put_header(report->run, out);
+	put_between(report, out);
 	put_key("Processes", out);
 	fprintf(out, "%s, ", mt_text_count(report->n_processes, buf));
 	mt_text_put_plural(report->n_threads, "thread", out);
@@ -250,6 +302,7 @@ int mt_render_stat(const struct mt_stat_report *report, const struct mt_style *s
 	put_events(report, out);
 	put_totals(report, out);
 	put_losses(report, out);
+	put_marks(report, style, out);
 	put_coverage(&report->run->coverage, style, out);
 	put_ends(&report->completeness, style, out);
 	put_modules(report->modules, style, out);

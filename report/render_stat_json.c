@@ -63,6 +63,7 @@ static void put_totals(struct mt_json *json, const struct mt_stat_report *report
 	mt_json_totals(json, &totals->all);
 	mt_json_member_u64(json, "peak_time", totals->peak_time);
 	mt_json_member_u64(json, "unmatched_frees", totals->unmatched_frees);
+	mt_json_member_u64(json, "disabled_frees", totals->disabled_frees);
 	mt_json_member_u64(json, "thread_cache_frees", totals->cache_frees);
 	mt_json_member_u64(json, "inherited_frees", totals->inherited_frees);
 	mt_json_member_u64(json, "discarded_blocks", totals->discarded_blocks);
@@ -95,6 +96,33 @@ static void put_stacks(struct mt_json *json, const struct mt_completeness *c)
 	mt_json_member_u64(json, "lost", c->undefined);
 	mt_json_object_end(json);
 	mt_json_object_end(json);
+}
+
+static void put_marks(struct mt_json *json, const struct mt_stat_report *report)
+{
+	const struct mt_mark_facts *marks = &report->run->marks;
+	uint64_t from = report->from ? report->from->time : report->run->header->start_time;
+	uint64_t until = report->from ? report->until->time : report->run->last_time;
+	const struct mt_moment *moment;
+	uint32_t i;
+
+	mt_json_member_between(json, report->from, report->until);
+	mt_json_member_u64(json, "disabled_time", mt_mark_facts_disabled(marks, from, until));
+	mt_json_key(json, "marks");
+	mt_json_array_begin(json);
+	for (i = 0; i < marks->n; i++) {
+		moment = &marks->rows[i];
+		if (moment->type != MT_MARK_NAME ||
+		    (report->from && (moment < report->from || moment > report->until)))
+			continue;
+		mt_json_object_begin(json);
+		mt_json_member_string(json, "name", moment->name);
+		mt_json_member_u64(json, "nth", moment->nth);
+		mt_json_member_u64(json, "time", moment->time);
+		mt_json_totals(json, &moment->totals);
+		mt_json_object_end(json);
+	}
+	mt_json_array_end(json);
 }
 
 static void put_losses(struct mt_json *json, const struct mt_run *run)
@@ -169,6 +197,7 @@ void mt_render_stat_json(const struct mt_stat_report *report, FILE *out)
 	put_file(&json, report);
 	mt_json_member_bool(&json, "partial", report->n_problems != 0);
 	mt_json_member_strings(&json, "problems", report->problems, report->n_problems);
+	put_marks(&json, report);
 	put_totals(&json, report);
 	put_stacks(&json, &report->completeness);
 	put_losses(&json, report->run);

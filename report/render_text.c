@@ -1,6 +1,7 @@
 #include "report/render_text.h"
 
 #include "report/elide.h"
+#include "report/mark_facts.h"
 #include "report/symbolize.h"
 
 #include <inttypes.h>
@@ -126,6 +127,13 @@ void mt_text_put_name(const struct mt_location *location, size_t max, FILE *out)
 	} else {
 		fprintf(out, "0x%" PRIx64, location->offset);
 	}
+}
+
+void mt_text_put_mark(const struct mt_moment *moment, FILE *out)
+{
+	mt_text_put_clean(moment->name, out);
+	if (moment->nth > 1)
+		fprintf(out, "#%" PRIu32, moment->nth);
 }
 
 const char *mt_text_base(const char *path)

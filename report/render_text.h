@@ -14,6 +14,7 @@
 #define MT_TEXT_MAX 32
 
 struct mt_location;
+struct mt_moment;
 
 /* Bytes with a unit from B to EiB and one decimal: "999 B", "1.0 KiB", "65.2 MiB". */
 const char *mt_text_bytes(uint64_t bytes, char buf[MT_TEXT_MAX]);
@@ -32,6 +33,9 @@ void mt_text_put_plural(uint64_t count, const char *noun, FILE *out);
 size_t mt_text_control(const char *text);
 /* Text without what would break a line or drive a terminal: such characters become ?. */
 void mt_text_put_clean(const char *text, FILE *out);
+
+/* A mark's name, with #N if it is not the first one of that name. */
+void mt_text_put_mark(const struct mt_moment *moment, FILE *out);
 
 /*
  * Function, in at most max bytes (mt_elide), or path+0xoffset where no name is known, or just

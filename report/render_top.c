@@ -1,6 +1,7 @@
 /* The text of "mt-report top". */
 #include "report/top_report.h"
 
+#include "report/mark_facts.h"
 #include "report/reader.h"
 
 #include <inttypes.h>
@@ -54,6 +55,12 @@ static void put_summary(const struct mt_top_report *report, FILE *out)
 
 	fputs("Command    ", out);
 	mt_text_put_clean(report->command, out);
+	if (report->from) {
+		fputs("\nBetween    ", out);
+		mt_text_put_mark(report->from, out);
+		fputs(" and ", out);
+		mt_text_put_mark(report->until, out);
+	}
 	fprintf(out, "\nAllocated  %s in ", mt_text_bytes(all->allocated_bytes, buf[0]));
 	mt_text_put_plural(all->allocations, "allocation", out);
 	fputs(" by ", out);

@@ -31,6 +31,9 @@ static struct mt_report_opts parsed;
 	  .help = "where mapped files are, known by build-id" }, \
 	{ .kind = MT_OPTION_STRING, .name = "debug-dir", .value = &parsed.debug_dir, \
 	  .arg = "DIR", .help = "separate debug files, else /usr/lib/debug" }
+#define OPTION_BETWEEN \
+	{ .kind = MT_OPTION_PAIR, .name = "between", .value = parsed.between, .arg = "A B", \
+	  .help = "from mark A to mark B (B#2: the second B)" }
 #define OPTIONS_TITLE { .kind = MT_OPTION_HEADING, .name = "Options:" }
 #define OPTIONS_END { .kind = MT_OPTION_END }
 
@@ -52,6 +55,7 @@ static const struct mt_option symbolize_options[] = {
 	{ .kind = MT_OPTION_FLAG, .name = "no-report", .value = &parsed.no_report,
 	  .help = "write the folder only" },
 	OPTION_BY,
+	OPTION_BETWEEN,
 	OPTION_ROWS,
 	OPTION_FILES,
 	OPTION_HELP,
@@ -60,6 +64,7 @@ static const struct mt_option symbolize_options[] = {
 
 static const struct mt_option stat_options[] = {
 	OPTIONS_TITLE,
+	OPTION_BETWEEN,
 	OPTION_JSON("one JSON object"),
 	OPTION_FILES,
 	OPTION_HELP,
@@ -69,6 +74,7 @@ static const struct mt_option stat_options[] = {
 static const struct mt_option top_options[] = {
 	OPTIONS_TITLE,
 	OPTION_BY,
+	OPTION_BETWEEN,
 	OPTION_ROWS,
 	OPTION_JSON("one JSON object"),
 	OPTION_FILES,
@@ -79,6 +85,7 @@ static const struct mt_option top_options[] = {
 static const struct mt_option folded_options[] = {
 	OPTIONS_TITLE,
 	OPTION_BY,
+	OPTION_BETWEEN,
 	OPTION_FILES,
 	OPTION_HELP,
 	OPTIONS_END,
@@ -86,6 +93,7 @@ static const struct mt_option folded_options[] = {
 
 static const struct mt_option dump_options[] = {
 	OPTIONS_TITLE,
+	OPTION_BETWEEN,
 	OPTION_JSON("one JSON object a line"),
 	OPTION_HELP,
 	OPTIONS_END,

@@ -48,7 +48,7 @@ static int read_rows(struct mt_run *run, struct mt_reader *reader)
 	int err;
 
 	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_LOSS) | MT_KIND_BIT(MT_BLOCK_CHECKPOINT) |
-				 MT_KIND_BIT(MT_BLOCK_COVERAGE));
+				 MT_KIND_BIT(MT_BLOCK_COVERAGE) | MT_KIND_BIT(MT_BLOCK_MARKS));
 	for (;;) {
 		err = mt_reader_next(reader, &block);
 		if (err <= 0)
@@ -59,6 +59,11 @@ static int read_rows(struct mt_run *run, struct mt_reader *reader)
 		for (i = 0; block->kind == MT_BLOCK_COVERAGE && i < block->n; i++) {
 			err = mt_coverage_facts_take(&run->coverage, &block->coverage[i],
 						     run->strings);
+			if (err)
+				return err;
+		}
+		for (i = 0; block->kind == MT_BLOCK_MARKS && i < block->n; i++) {
+			err = mt_mark_facts_take(&run->marks, &block->marks[i], run->strings);
 			if (err)
 				return err;
 		}
@@ -80,6 +85,8 @@ int mt_run_load(struct mt_reader *reader, struct mt_run *ret_run)
 
 	if (!err)
 		err = read_rows(&run, reader);
+	if (!err)
+		err = mt_mark_facts_sort(&run.marks);
 	if (err) {
 		mt_run_release(&run);
 		return err;
@@ -102,6 +109,7 @@ void mt_run_release(struct mt_run *run)
 {
 	free(run->losses);
 	mt_coverage_facts_release(&run->coverage);
+	mt_mark_facts_release(&run->marks);
 	mt_intern_free(run->strings);
 	memset(run, 0, sizeof(*run));
 }

@@ -6,6 +6,7 @@
 #define MT_RUN_FACTS_H
 
 #include "report/coverage_facts.h"
+#include "report/mark_facts.h"
 #include "report/reader.h"
 
 #define MT_RUN_LOSSES_MAX 4096
@@ -18,11 +19,12 @@ struct mt_run {
 	uint64_t lost;		/* sum of their counts */
 	uint64_t last_time;	/* of the trailer or the last checkpoint; 0: neither is there */
 	struct mt_coverage_facts coverage;
+	struct mt_mark_facts marks;
 	struct mt_intern *strings;
 };
 
 /*
- * Reads the loss, coverage and checkpoint blocks. 0, -ENOMEM, -errno, -MT_E_LIMIT,
+ * Reads the loss, coverage, marks and checkpoint blocks. 0, -ENOMEM, -errno, -MT_E_LIMIT,
  * -MT_E_CORRUPT.
  */
 int mt_run_load(struct mt_reader *reader, struct mt_run *ret_run);

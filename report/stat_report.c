@@ -16,6 +16,10 @@ int mt_stat_report_build(const struct mt_analysis *a, struct mt_stat_report *ret
 		.n_threads = mt_session_threads(a->session), .modules = &a->modules,
 		.problems = (const char *const *)a->problems.lines, .n_problems = a->problems.n,
 	};
+	if (a->between.set) {
+		ret_report->from = &a->run.marks.rows[a->between.from];
+		ret_report->until = &a->run.marks.rows[a->between.until];
+	}
 	mt_completeness_count(rows, n, a->paths, a->session, a->run.header->stack_size,
 			      &ret_report->completeness);
 	free(rows);

@@ -160,6 +160,11 @@ int mt_top_report_build(const struct mt_analysis *a, enum mt_by by, uint64_t lim
 	report.n_problems = a->problems.n;
 	if (a->run.last_time > a->run.header->start_time)
 		report.duration = a->run.last_time - a->run.header->start_time;
+	if (a->between.set) {
+		report.from = &a->run.marks.rows[a->between.from];
+		report.until = &a->run.marks.rows[a->between.until];
+		report.duration = report.until->time - report.from->time;
+	}
 	report.cwd = get_current_dir_name();
 	report.command = mt_run_command(&a->run);
 	err = report.command ? 0 : -ENOMEM;

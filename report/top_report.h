@@ -13,6 +13,7 @@
 
 struct mt_analysis;
 struct mt_header;
+struct mt_moment;
 
 struct mt_top_stack {
 	enum mt_ranked_kind kind;
@@ -34,6 +35,7 @@ struct mt_top_report {
 	char *cwd;		/* owned; source files below it are shown from there; NULL */
 	const struct mt_header *header;
 	uint64_t duration;	/* ns; 0: unknown */
+	const struct mt_moment *from, *until;	/* all is about this time only; NULL: it is not */
 	const struct mt_profile_totals *totals;
 	uint32_t n_threads;
 	enum mt_by by;

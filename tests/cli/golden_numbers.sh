@@ -1,8 +1,8 @@
 # What the comments of tests/golden/make_artifacts.c work out by hand.
 number()
 {
-	# shellcheck disable=SC2086 # a list of keys
-	mt-report stat --json "$TESTDATA/golden/$1" 2>/dev/null | /usr/bin/python3 -c '
+	# shellcheck disable=SC2086 # options and a file; a list of keys
+	(cd "$TESTDATA/golden" && mt-report stat --json $1 2>/dev/null) | /usr/bin/python3 -c '
 import json, sys
 s = json.load(sys.stdin)
 for key in sys.argv[1:]:
@@ -68,6 +68,49 @@ live_bytes 7
 live_blocks 2
 peak_bytes 48
 peak_blocks 2
+END
+diff want got
+number marks.mt 'events allocations allocated_bytes frees unmatched_frees disabled_frees
+	disabled_time live_bytes live_blocks peak_bytes peak_blocks conflicts' >got
+cat >want <<'END'
+events 8
+allocations 4
+allocated_bytes 1500
+frees 3
+unmatched_frees 1
+disabled_frees 1
+disabled_time 2000000
+live_bytes 1200
+live_blocks 2
+peak_bytes 1200
+peak_blocks 2
+conflicts 0
+END
+diff want got
+number '--between load run marks.mt' 'allocations allocated_bytes frees unmatched_frees
+	disabled_frees disabled_time live_bytes live_blocks' >got
+cat >want <<'END'
+allocations 1
+allocated_bytes 200
+frees 1
+unmatched_frees 1
+disabled_frees 0
+disabled_time 0
+live_bytes 200
+live_blocks 1
+END
+diff want got
+number '--between run run marks.mt' 'allocations allocated_bytes frees unmatched_frees
+	disabled_frees disabled_time live_bytes live_blocks' >got
+cat >want <<'END'
+allocations 1
+allocated_bytes 400
+frees 1
+unmatched_frees 1
+disabled_frees 2
+disabled_time 2000000
+live_bytes 400
+live_blocks 1
 END
 diff want got
 number killed.mt 'allocations allocated_bytes' >got

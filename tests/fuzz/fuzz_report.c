@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fd = write_artifact(data, size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!mt_analysis_load(path, ~0u, &options, NULL, NULL, &analysis)) {
+	if (!mt_analysis_load(path, ~0u, &options, NULL, NULL, NULL, &analysis)) {
 		check_sums(analysis.profile);
 		render(&analysis, out);
 		mt_analysis_release(&analysis);

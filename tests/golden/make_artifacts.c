@@ -396,6 +396,63 @@ static void make_odd(const char *dir)
 	finish(w, MS(8), 0);
 }
 
+/*
+ * marks.mt - marks, and a time without recording. Without stacks.
+ *
+ *	ms	what					live bytes after it
+ *	1	A = malloc(100)				100
+ *	2	mark load
+ *	3	B = malloc(200)				300
+ *	4	free(A)					200
+ *	5	mark run, and C = malloc(400)		600	what happens then is after it
+ *	6	disable
+ *	7	free(B), free of an unknown block	400
+ *	8	enable
+ *	9	free of an unknown block
+ *	10	mark run
+ *	11	D = malloc(800)				1200	the peak: 2 blocks
+ *	12	a mark whose name is not UTF-8
+ *
+ * All: 4 allocations of 1500 bytes, 3 frees, 1 of them unmatched, 1 more while disabled; 1200
+ * bytes in 2 blocks not freed. From load to run: 1 allocation of 200 bytes, not freed; 1 free,
+ * unmatched. From run to run#2: 1 allocation of 400 bytes, not freed; 1 free, unmatched, and 2
+ * while disabled. Disabled for 2 ms.
+ */
+static void make_marks(const char *dir)
+{
+	static const struct mt_mark marks[] = {
+		{ .type = MT_MARK_NAME, .time = START + 2000000, .name = "load" },
+		{ .type = MT_MARK_NAME, .time = START + 5000000, .name = "run" },
+		{ .type = MT_MARK_DISABLE, .time = START + 6000000, .name = "" },
+		{ .type = MT_MARK_ENABLE, .time = START + 8000000, .name = "" },
+		{ .type = MT_MARK_NAME, .time = START + 10000000, .name = "run" },
+		{ .type = MT_MARK_NAME, .time = START + 12000000, .name = "caf\xe9 au\033lait" },
+	};
+	struct mt_checkpoint checkpoint = { .time = MS(6.5) };
+	struct mt_header header = plain_header;
+	struct mt_writer *w;
+
+	header.stack_size = 0;
+	w = begin(dir, "marks.mt", &header);
+	one_process(w);
+	event(w, (struct mt_event){ .type = MT_EV_MALLOC, .time = MS(1), .addr = 0x1000,
+				    .size = 100 });
+	event(w, (struct mt_event){ .type = MT_EV_MALLOC, .time = MS(3), .addr = 0x2000,
+				    .size = 200 });
+	event(w, (struct mt_event){ .type = MT_EV_FREE, .time = MS(4), .addr = 0x1000 });
+	event(w, (struct mt_event){ .type = MT_EV_MALLOC, .time = MS(5), .addr = 0x3000,
+				    .size = 400 });
+	check(mt_writer_marks(w, marks, 3), "marks");
+	check(mt_writer_checkpoint(w, &checkpoint), "checkpoint");
+	event(w, (struct mt_event){ .type = MT_EV_FREE, .time = MS(7), .addr = 0x2000 });
+	event(w, (struct mt_event){ .type = MT_EV_FREE, .time = MS(7), .addr = 0x9000 });
+	event(w, (struct mt_event){ .type = MT_EV_FREE, .time = MS(9), .addr = 0x9100 });
+	event(w, (struct mt_event){ .type = MT_EV_MALLOC, .time = MS(11), .addr = 0x4000,
+				    .size = 800 });
+	check(mt_writer_marks(w, marks + 3, 3), "marks");
+	finish(w, MS(14), 0);
+}
+
 /* newer.mt - whoever reads this must know format 1000. */
 static void make_newer(const char *dir)
 {
@@ -417,6 +474,7 @@ int main(int argc, char **argv)
 	make_killed(argv[1]);
 	make_none(argv[1]);
 	make_odd(argv[1]);
+	make_marks(argv[1]);
 	make_newer(argv[1]);
 	return failed;
 }

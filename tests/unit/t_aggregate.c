@@ -1,5 +1,6 @@
 #include "report/aggregate.h"
 #include "report/blocks_table.h"
+#include "report/mark_facts.h"
 #include "report/session.h"
 #include "report/timeline.h"
 
@@ -87,6 +88,8 @@ static int next(void *arg, const struct mt_event **ret_events, size_t *ret_n)
 	return 1;
 }
 
+static const struct mt_profile_scope *scope;
+
 static void replay(void)
 {
 	struct mt_timeline *timeline;
@@ -97,7 +100,7 @@ static void replay(void)
 	cr_assert_eq(mt_session_build(lc, n_lc, NULL, 0, &session), 0);
 	cr_assert_eq(mt_session_bad_rows(session), 0);
 	cr_assert_eq(mt_timeline_new(next, &done, 100000, session, &timeline), 0);
-	cr_assert_eq(mt_profile_replay(timeline, session, &profile), 0);
+	cr_assert_eq(mt_profile_replay(timeline, session, scope, &profile), 0);
 	mt_timeline_free(timeline);
 	totals = mt_profile_totals(profile);
 }
@@ -552,4 +555,86 @@ Test(aggregate, glibc_empties_a_threads_cache_as_it_ends)
 	cr_expect_eq(totals->all.frees, 4);
 	cr_expect_eq(totals->cache_frees, 3);
 	cr_expect_eq(totals->unmatched_frees, 2);
+}
+
+static struct mt_moment moments[] = {
+	{ .time = 5, .type = MT_MARK_NAME, .name = "a", .nth = 1 },
+	{ .time = 6, .type = MT_MARK_DISABLE, .name = "" },
+	{ .time = 9, .type = MT_MARK_ENABLE, .name = "" },
+	{ .time = 10, .type = MT_MARK_NAME, .name = "b", .nth = 1 },
+	{ .time = 99, .type = MT_MARK_NAME, .name = "c", .nth = 1 },
+};
+static struct mt_mark_facts marks = { .rows = moments, .n = MT_ARRAY_SIZE(moments) };
+
+/* Two processes; what the second leaves, what is freed while disabled, what a fork copies. */
+static void make_marked(void)
+{
+	start();
+	alloc(1, 0, 0x10, 100, 1);
+	fork_at(2, 0, 1, false);
+	alloc(3, 1, 0x20, 200, 2);
+	alloc(5, 0, 0x30, 400, 1);	/* at the mark: after it */
+	release(6, 0, 0x10);
+	release(7, 0, 0x90);		/* allocated unseen */
+	resize(7, 8, 0, 0x98, 0, 0, 0);	/* the same, by realloc(p, 0) */
+	exit_at(9, 1);
+	release(9, 0, 0x91);		/* enabled again */
+	release(10, 0, 0x30);
+	alloc(11, 0, 0x40, 800, 2);
+}
+
+Test(aggregate, marks_know_what_was_before_them)
+{
+	static const struct mt_profile_scope all = { .until = UINT64_MAX, .marks = &marks };
+
+	make_marked();
+	scope = &all;
+	replay();
+	expect("all", &totals->all, 4, 1500, 3, 2, 1000, 1, 800);
+	cr_expect_eq(totals->all.peak_bytes, 800);
+	cr_expect_eq(totals->unmatched_frees, 1);
+	cr_expect_eq(totals->disabled_frees, 2);
+	expect("a", &moments[0].totals, 2, 300, 0, 2, 300, 2, 300);
+	expect("b", &moments[3].totals, 3, 700, 2, 1, 400, 3, 700);
+	expect("c", &moments[4].totals, 4, 1500, 3, 1, 800, 1, 800);
+}
+
+Test(aggregate, only_what_is_in_scope_counts)
+{
+	static const struct mt_profile_scope some = { .from = 5, .until = 10, .marks = &marks };
+
+	make_marked();
+	scope = &some;
+	replay();
+	/* 0x10 is one of before; it was freed while disabled. */
+	expect("all", &totals->all, 1, 400, 1, 1, 400, 1, 400);
+	cr_expect_eq(totals->unmatched_frees, 1);
+	cr_expect_eq(totals->disabled_frees, 3);
+	cr_expect_eq(totals->events, 5);
+	cr_expect_eq(totals->events_read, n_events);
+	expect("1", mt_profile_stack(profile, 1), 1, 400, 0, 1, 400, 1, 400);
+	expect("2", mt_profile_stack(profile, 2), 0, 0, 0, 0, 0, 0, 0);
+	expect("at a", &moments[0].totals, 0, 0, 0, 0, 0, 0, 0);
+	expect("at b", &moments[3].totals, 1, 400, 1, 1, 400, 1, 400);
+}
+
+/* An exec behind the scope discards nothing; one within it does. */
+Test(aggregate, processes_go_on_behind_the_scope)
+{
+	static const struct mt_profile_scope before = { .from = 2, .until = 20 };
+	static const struct mt_profile_scope over = { .from = 2, .until = 30 };
+
+	start();
+	alloc(1, 0, 0x10, 100, 1);
+	alloc(3, 0, 0x20, 200, 1);
+	exec_at(20, 0);
+	alloc(21, 0, 0x20, 7, 1);
+	scope = &before;
+	replay();
+	expect("before", &totals->all, 1, 200, 0, 1, 200, 1, 200);
+	cr_expect_eq(totals->discarded_blocks, 0);
+	scope = &over;
+	replay();
+	expect("over", &totals->all, 2, 207, 0, 1, 7, 1, 200);
+	cr_expect_eq(totals->discarded_blocks, 1);
 }

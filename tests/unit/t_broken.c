@@ -70,7 +70,7 @@ static int total(const uint8_t *bytes, size_t n, struct mt_profile_totals *ret_t
 		goto out;
 	err = mt_session_load(reader, &session);
 	if (!err)
-		err = mt_profile_build(reader, session, &profile);
+		err = mt_profile_build(reader, session, NULL, &profile);
 	if (!err) {
 		*ret_totals = *mt_profile_totals(profile);
 		mt_reader_end(reader, ret_end);

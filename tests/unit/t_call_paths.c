@@ -197,7 +197,7 @@ Test(call_paths, ranking_by_each_weight)
 	add(2, 0, a, 2, MT_UNWIND_COMPLETE);
 	add(3, 0, b, 2, MT_UNWIND_COMPLETE);
 	cr_assert_eq(mt_timeline_new(next, &done, 0, session, &timeline), 0);
-	cr_assert_eq(mt_profile_replay(timeline, session, &profile), 0);
+	cr_assert_eq(mt_profile_replay(timeline, session, NULL, &profile), 0);
 	for (i = 0; i < MT_ARRAY_SIZE(order); i++) {
 		cr_assert_eq(mt_rank_paths(profile, paths, order[i], &rows, &n), 0);
 		cr_assert_eq(n, 4);

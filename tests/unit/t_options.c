@@ -149,6 +149,36 @@ Test(options, long_garbage_is_cut_not_overrun)
 	cr_expect_eq(strncmp(error, "unknown option '--xxx", 21), 0);
 }
 
+Test(options, pairs)
+{
+	static const char *pair[2];
+	static const struct mt_option pairs[] = {
+		{ .kind = MT_OPTION_PAIR, .name = "between", .alias = 'b', .value = pair,
+		  .arg = "A B" },
+		{ .kind = MT_OPTION_END },
+	};
+	char *good[] = { "x", "--between", "a", "b", "y" };
+	char *equals[] = { "--between=a", "-" };
+	char *alias[] = { "-bc", "d" };
+	char *one[] = { "--between", "a" };
+	char *dashes[] = { "--between", "a", "--", "b" };
+	char *empty[] = { "--between", "a", "" };
+
+	cr_assert_eq(mt_options_parse(pairs, 0, 5, good, error), 2);
+	cr_expect_str_eq(pair[0], "a");
+	cr_expect_str_eq(pair[1], "b");
+	cr_expect_str_eq(good[1], "y");
+	cr_assert_eq(mt_options_parse(pairs, 0, 2, equals, error), 0);
+	cr_expect_str_eq(pair[1], "-");
+	cr_assert_eq(mt_options_parse(pairs, 0, 2, alias, error), 0);
+	cr_expect_str_eq(pair[0], "c");
+	cr_expect_str_eq(pair[1], "d");
+	cr_expect_eq(mt_options_parse(pairs, 0, 2, one, error), -EINVAL);
+	cr_expect_str_eq(error, "--between needs two values: --between A B");
+	cr_expect_eq(mt_options_parse(pairs, 0, 4, dashes, error), -EINVAL);
+	cr_expect_eq(mt_options_parse(pairs, 0, 3, empty, error), -EINVAL);
+}
+
 Test(options, sizes)
 {
 	uint64_t value = 7;
