@@ -1,10 +1,9 @@
 /*
  * report/dwarf_lines.h - source functions, files and lines of an address, from DWARF.
  *
- * One of the three files that include libdw's headers. Compilation units are indexed by address
- * at once; a unit's functions, a function's inlined calls and a unit's line table on
- * first use. What cannot be read is remembered as not there. DWARF 2 to 5, split units where
- * libdw finds them, supplementary files.
+ * Compilation units are indexed by address at once; a unit's functions, a function's inlined calls
+ * and a unit's line table on first use. What cannot be read is remembered as not there. DWARF 2 to
+ * 5, split units where libdw finds them, supplementary files.
  */
 #ifndef MT_DWARF_LINES_H
 #define MT_DWARF_LINES_H

@@ -1,4 +1,4 @@
-#include "report/module.h"
+#include "report/module_impl.h"
 
 #include "common/error.h"
 #include "report/jit_file.h"
@@ -19,197 +19,6 @@
 #include <unistd.h>
 
 #define DEBUG_DIR "/usr/lib/debug"
-
-/* One symbol table of one ELF file, bounds settled. */
-struct table {
-	bool tried;
-	Elf_Data *symbols;
-	Elf_Data *names;
-	size_t n;
-};
-
-/* An open ELF file. */
-struct image {
-	int fd;
-	uint8_t *memory;	/* instead of fd: the vDSO's copy */
-	uint8_t *mapped;	/* instead of both: a pack's */
-	uint8_t *clean;		/* the same once more, for mt_module_image() */
-	size_t mapped_size;
-	Elf *elf;
-	size_t n_sections;
-	uint64_t *section_end;	/* svma, by section index; 0: not an address */
-	struct table table[MT_TABLE_DEBUG_SYMTAB];	/* .symtab, .dynsym */
-};
-
-struct mt_module {
-	char *path;
-	char *found_path;	/* below the sysroot */
-	char *debug_dir;
-	const struct mt_pack *pack;
-	const struct mt_packed *packed;	/* NULL: not from the pack */
-	enum mt_module_status status;
-	char reason[MT_REASON_MAX];
-	struct image own;
-	struct mt_module_segment *segments;
-	size_t n_segments;
-	uint16_t machine;
-	uint8_t build_id[MT_BUILD_ID_MAX];
-	size_t build_id_len;
-	bool debug_tried;
-	char *debug_path;
-	struct image debug;
-	bool dwarf_tried;
-	Dwarf *dwarf;
-	struct image alt;	/* supplementary file of dwarf */
-	Dwarf *alt_dwarf;
-};
-
-static void image_init(struct image *image)
-{
-	memset(image, 0, sizeof(*image));
-	image->fd = -1;
-}
-
-static void image_release(struct image *image)
-{
-	if (image->elf)
-		elf_end(image->elf);
-	if (image->fd >= 0)
-		close(image->fd);
-	if (image->mapped)
-		munmap(image->mapped, image->mapped_size);
-	if (image->clean)
-		munmap(image->clean, image->mapped_size);
-	free(image->memory);
-	free(image->section_end);
-	image_init(image);
-}
-
-/* Where every section ends; also the check that their number is sane. */
-static int image_load_sections(struct image *image)
-{
-	Elf_Scn *scn = NULL;
-	size_t n, index;
-	GElf_Shdr shdr;
-
-	if (elf_getshdrnum(image->elf, &n) < 0 || n > MT_SECTIONS_MAX)
-		n = 0;
-	image->section_end = calloc(n + 1, sizeof(*image->section_end));
-	if (!image->section_end)
-		return -ENOMEM;
-	image->n_sections = n;
-	while (n && (scn = elf_nextscn(image->elf, scn))) {
-		index = elf_ndxscn(scn);
-		if (index < n && gelf_getshdr(scn, &shdr) && (shdr.sh_flags & SHF_ALLOC) &&
-		    shdr.sh_size <= UINT64_MAX - shdr.sh_addr)
-			image->section_end[index] = shdr.sh_addr + shdr.sh_size;
-	}
-	return 0;
-}
-
-/* Takes fd or memory, also when it fails. 0, -ENOMEM, -MT_E_NOT_ELF. */
-static int image_open(struct image *image, int fd, uint8_t *memory, size_t size)
-{
-	int err = -MT_E_NOT_ELF;
-
-	elf_version(EV_CURRENT);
-	image->fd = fd;
-	image->memory = memory;
-	if (memory)
-		image->elf = elf_memory((char *)memory, size);
-	else
-		image->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
-		goto out_release;
-
-	err = image_load_sections(image);
-	if (err)
-		goto out_release;
-	return 0;
-
-out_release:
-	image_release(image);
-	return err;
-}
-
-/* An image of a pack. -MT_E_NO_DATA: there is none; as image_open(). */
-static int image_map(struct image *image, const struct mt_pack *pack, uint32_t id)
-{
-	int err;
-
-	image->mapped = mt_pack_map_image(pack, id, &image->mapped_size);
-	if (!image->mapped)
-		return -MT_E_NO_DATA;
-	elf_version(EV_CURRENT);
-	image->elf = elf_memory((char *)image->mapped, image->mapped_size);
-	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
-		err = -MT_E_NOT_ELF;
-	else
-		err = image_load_sections(image);
-	if (err)
-		image_release(image);
-	return err;
-}
-
-static Elf_Scn *image_find_section(const struct image *image, const char *name, GElf_Shdr *shdr)
-{
-	Elf_Scn *scn = NULL;
-	const char *have;
-	size_t names;
-
-	if (!image->elf || !image->n_sections || elf_getshdrstrndx(image->elf, &names) < 0)
-		return NULL;
-	while ((scn = elf_nextscn(image->elf, scn))) {
-		if (!gelf_getshdr(scn, shdr))
-			continue;
-		have = elf_strptr(image->elf, names, shdr->sh_name);
-		if (have && !strcmp(have, name))
-			return scn;
-	}
-	return NULL;
-}
-
-/* A compressed section must not promise more than the ceiling before libelf unpacks it. */
-static bool decompress(Elf_Scn *scn, GElf_Shdr *shdr)
-{
-	GElf_Chdr chdr;
-
-	if (!(shdr->sh_flags & SHF_COMPRESSED))
-		return true;
-	if (!gelf_getchdr(scn, &chdr) || chdr.ch_size > MT_SECTION_BYTES_MAX)
-		return false;
-	return elf_compress(scn, 0, 0) >= 0 && gelf_getshdr(scn, shdr);
-}
-
-static void image_section(const struct image *image, const char *name,
-			  struct mt_section *ret_section)
-{
-	Elf_Data *data;
-	GElf_Shdr shdr;
-	Elf_Scn *scn;
-
-	memset(ret_section, 0, sizeof(*ret_section));
-	scn = image_find_section(image, name, &shdr);
-	if (!scn || shdr.sh_type == SHT_NOBITS || !decompress(scn, &shdr))
-		return;
-	data = elf_rawdata(scn, NULL);
-	if (!data || !data->d_buf || data->d_size > MT_SECTION_BYTES_MAX)
-		return;
-	ret_section->data = data->d_buf;
-	ret_section->size = data->d_size;
-	ret_section->svma = shdr.sh_addr;
-}
-
-static size_t image_build_id(const struct image *image, uint8_t *id)
-{
-	const void *bytes;
-	ssize_t n = dwelf_elf_gnu_build_id(image->elf, &bytes);
-
-	if (n <= 0 || n > MT_BUILD_ID_MAX)
-		return 0;
-	memcpy(id, bytes, n);
-	return n;
-}
 
 static int load_segments(struct mt_module *module)
 {
@@ -251,7 +60,7 @@ static void check_build_id(struct mt_module *module, const struct mt_file *file,
 	module->status = MT_MODULE_CHANGED;
 	module->n_segments = 0;
 	module->build_id_len = 0;
-	image_release(&module->own);
+	mt_image_release(&module->own);
 }
 
 static int load(struct mt_module *module, int fd, uint8_t *memory, size_t size)
@@ -260,19 +69,19 @@ static int load(struct mt_module *module, int fd, uint8_t *memory, size_t size)
 	int err;
 
 	if (module->packed)
-		err = image_map(&module->own, module->pack, module->packed->own);
+		err = mt_image_map(&module->own, module->pack, module->packed->own);
 	else
-		err = image_open(&module->own, fd, memory, size);
+		err = mt_image_open(&module->own, fd, memory, size);
 	if (!err && !gelf_getehdr(module->own.elf, &ehdr))
 		err = -MT_E_NOT_ELF;
 	if (!err)
 		err = load_segments(module);
 	if (!err) {
 		module->machine = ehdr.e_machine;
-		module->build_id_len = image_build_id(&module->own, module->build_id);
+		module->build_id_len = mt_image_build_id(&module->own, module->build_id);
 		return 0;
 	}
-	image_release(&module->own);
+	mt_image_release(&module->own);
 	if (err == -ENOMEM)
 		return err;
 
@@ -332,9 +141,9 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return -ENOMEM;
-	image_init(&module->own);
-	image_init(&module->debug);
-	image_init(&module->alt);
+	mt_image_init(&module->own);
+	mt_image_init(&module->debug);
+	mt_image_init(&module->alt);
 	module->path = strdup(file->path);
 	err = set_folders(module, options);
 	if (!module->path || err) {
@@ -379,9 +188,9 @@ void mt_module_free(struct mt_module *module)
 		return;
 	dwarf_end(module->dwarf);
 	dwarf_end(module->alt_dwarf);
-	image_release(&module->alt);
-	image_release(&module->debug);
-	image_release(&module->own);
+	mt_image_release(&module->alt);
+	mt_image_release(&module->debug);
+	mt_image_release(&module->own);
 	free(module->segments);
 	free(module->debug_path);
 	free(module->debug_dir);
@@ -446,7 +255,7 @@ static uint32_t image_id(const struct mt_module *module, enum mt_module_image wh
 bool mt_module_image(struct mt_module *module, enum mt_module_image which,
 		     const uint8_t **ret_bytes, size_t *ret_size)
 {
-	struct image *image = &module->own;
+	struct mt_image *image = &module->own;
 	char *bytes;
 
 	if (which == MT_IMAGE_DEBUG) {
@@ -502,7 +311,7 @@ uint16_t mt_module_machine(const struct mt_module *module)
 
 void mt_module_section(struct mt_module *module, const char *name, struct mt_section *ret_section)
 {
-	image_section(&module->own, name, ret_section);
+	mt_image_section(&module->own, name, ret_section);
 }
 
 /* Is file range [inner, inner + inner_len) within [outer, outer + outer_len)? */
@@ -554,292 +363,7 @@ int mt_module_load_bias(const struct mt_module *module, uint64_t start, uint64_t
 	return -MT_E_NO_DATA;
 }
 
-/* Is it of the same build? If not, it is let go. */
-static bool debug_fits(struct mt_module *module)
-{
-	uint8_t id[MT_BUILD_ID_MAX];
-	GElf_Ehdr ehdr;
-	size_t n = image_build_id(&module->debug, id);
-
-	if (n == module->build_id_len && !memcmp(id, module->build_id, n) &&
-	    gelf_getehdr(module->debug.elf, &ehdr) && ehdr.e_machine == module->machine)
-		return true;
-	image_release(&module->debug);
-	return false;
-}
-
-static void find_packed_debug(struct mt_module *module)
-{
-	if (image_map(&module->debug, module->pack, module->packed->debug) ||
-	    !debug_fits(module))
-		return;
-	module->debug_path = strdup(module->packed->debug_path);
-	if (!module->debug_path)
-		image_release(&module->debug);
-}
-
-/* Take fd as the debug file if it proves to be this module's. */
-static bool accept_debug(struct mt_module *module, int fd, bool have_crc, uint32_t want_crc)
-{
-	struct stat own, st;
-	uint32_t crc;
-
-	/* A link can name the file itself. */
-	if (module->own.fd < 0 || fstat(module->own.fd, &own) < 0 || fstat(fd, &st) < 0 ||
-	    (own.st_dev == st.st_dev && own.st_ino == st.st_ino)) {
-		close(fd);
-		return false;
-	}
-	if (!module->build_id_len &&
-	    (!have_crc || mt_module_file_crc(fd, &crc) < 0 || crc != want_crc)) {
-		close(fd);
-		return false;
-	}
-	if (image_open(&module->debug, fd, NULL, 0) < 0)
-		return false;
-	return debug_fits(module);
-}
-
-static bool try_debug(struct mt_module *module, const char *path, bool have_crc, uint32_t crc)
-{
-	int fd = mt_module_file_open_regular(path);
-
-	if (fd < 0 || !accept_debug(module, fd, have_crc, crc))
-		return false;
-	module->debug_path = strdup(path);
-	if (!module->debug_path)
-		image_release(&module->debug);
-	return module->debug_path != NULL;
-}
-
-static void find_debug(struct mt_module *module)
-{
-	char path[PATH_MAX];
-	const char *name;
-	unsigned int i;
-	GElf_Word crc;
-	int err;
-
-	if (module->build_id_len &&
-	    !mt_module_file_build_id_path(module->debug_dir, module->build_id,
-					  module->build_id_len, path, sizeof(path)) &&
-	    try_debug(module, path, false, 0))
-		return;
-	name = dwelf_elf_gnu_debuglink(module->own.elf, &crc);
-	if (!name || !*name || strchr(name, '/'))
-		return;
-	for (i = 0;; i++) {
-		err = mt_module_file_link_path(module->debug_dir, i < 2 ? module->found_path :
-					       module->path, name, i, path, sizeof(path));
-		if (err == -ENOENT || (!err && try_debug(module, path, true, crc)))
-			return;
-	}
-}
-
-const char *mt_module_debug_path(struct mt_module *module)
-{
-	if (!module->debug_tried) {
-		module->debug_tried = true;
-		if (module->own.elf && module->packed)
-			find_packed_debug(module);
-		else if (module->own.elf)
-			find_debug(module);
-	}
-	return module->debug_path ? module->debug_path : "";
-}
-
-/* The sections of a table, once. Damaged: no entries. */
-static void load_table(struct image *image, struct table *table, uint32_t type)
-{
-	Elf_Scn *scn = NULL, *names;
-	GElf_Shdr shdr;
-
-	table->tried = true;
-	while (image->elf && image->n_sections && (scn = elf_nextscn(image->elf, scn))) {
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != type)
-			continue;
-		names = elf_getscn(image->elf, shdr.sh_link);
-		table->symbols = elf_getdata(scn, NULL);
-		table->names = names ? elf_rawdata(names, NULL) : NULL;
-		if (table->symbols && table->symbols->d_buf && table->names && table->names->d_buf)
-			table->n = table->symbols->d_size /
-				   gelf_fsize(image->elf, ELF_T_SYM, 1, EV_CURRENT);
-		return;
-	}
-}
-
-static struct table *find_table(struct mt_module *module, enum mt_symbol_table which,
-				struct image **ret_image)
-{
-	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
-	struct image *image = &module->own;
-	struct table *table;
-
-	if (which == MT_TABLE_DEBUG_SYMTAB) {
-		mt_module_debug_path(module);
-		image = &module->debug;
-		which = MT_TABLE_SYMTAB;
-	}
-	table = &image->table[which];
-	if (!table->tried)
-		load_table(image, table, types[which]);
-	*ret_image = image;
-	return table;
-}
-
-size_t mt_module_symbol_count(struct mt_module *module, enum mt_symbol_table table)
-{
-	struct image *image;
-
-	return find_table(module, table, &image)->n;
-}
-
-bool mt_module_symbol(struct mt_module *module, enum mt_symbol_table which, size_t index,
-		      struct mt_elf_symbol *ret_symbol)
-{
-	struct image *image;
-	struct table *table = find_table(module, which, &image);
-	const char *name;
-	GElf_Sym sym;
-	int type;
-
-	if (index >= table->n || index > INT_MAX || !gelf_getsym(table->symbols, index, &sym))
-		return false;
-	type = GELF_ST_TYPE(sym.st_info);
-	if (type == STT_FILE || type == STT_SECTION || type == STT_TLS)
-		return false;
-	if (sym.st_shndx == SHN_UNDEF ||
-	    (sym.st_shndx >= SHN_LORESERVE && sym.st_shndx != SHN_XINDEX))
-		return false;
-	if (sym.st_name >= table->names->d_size)
-		return false;
-	name = (const char *)table->names->d_buf + sym.st_name;
-	if (!memchr(name, 0, table->names->d_size - sym.st_name))
-		return false;
-
-	ret_symbol->name = name;
-	ret_symbol->addr = sym.st_value;
-	ret_symbol->size = sym.st_size;
-	ret_symbol->type = type;
-	ret_symbol->binding = GELF_ST_BIND(sym.st_info);
-	ret_symbol->section_end = UINT64_MAX;
-	if (sym.st_shndx < image->n_sections && image->section_end[sym.st_shndx])
-		ret_symbol->section_end = image->section_end[sym.st_shndx];
-	return true;
-}
-
 Elf *mt_module_elf(struct mt_module *module)
 {
 	return module->own.elf;
-}
-
-Elf *mt_module_debug_elf(struct mt_module *module)
-{
-	mt_module_debug_path(module);
-	return module->debug.elf;
-}
-
-/* No compressed debug section may promise more than the ceiling: libdw unpacks them all. */
-static bool sizes_sane(const struct image *image)
-{
-	Elf_Scn *scn = NULL;
-	GElf_Shdr shdr;
-	GElf_Chdr chdr;
-
-	while ((scn = elf_nextscn(image->elf, scn))) {
-		if (!gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_COMPRESSED))
-			continue;
-		if (!gelf_getchdr(scn, &chdr) || chdr.ch_size > MT_SECTION_BYTES_MAX)
-			return false;
-	}
-	return true;
-}
-
-static bool has_debug_info(const struct image *image)
-{
-	GElf_Shdr shdr;
-	Elf_Scn *scn = image_find_section(image, ".debug_info", &shdr);
-
-	return scn && shdr.sh_type != SHT_NOBITS && shdr.sh_size;
-}
-
-/* Has what was opened the build-id that the link names? If not, it is let go. */
-static bool alt_fits(struct mt_module *module, const void *id, size_t id_len)
-{
-	uint8_t have[MT_BUILD_ID_MAX];
-
-	if (image_build_id(&module->alt, have) == id_len && !memcmp(have, id, id_len) &&
-	    sizes_sane(&module->alt)) {
-		module->alt_dwarf = dwarf_begin_elf(module->alt.elf, DWARF_C_READ, NULL);
-		if (module->alt_dwarf)
-			return true;
-	}
-	image_release(&module->alt);
-	return false;
-}
-
-static bool try_alt(struct mt_module *module, const char *path, const void *id, size_t id_len)
-{
-	int fd = mt_module_file_open_regular(path);
-
-	return fd >= 0 && !image_open(&module->alt, fd, NULL, 0) && alt_fits(module, id, id_len);
-}
-
-/*
- * Find the file that dwz moved common parts to. False: there is one, but it is not here.
- */
-static bool attach_alt(struct mt_module *module, const char *dwarf_path)
-{
-	const char *slash = strrchr(dwarf_path, '/');
-	char path[PATH_MAX];
-	const char *name;
-	const void *id;
-	ssize_t n;
-
-	n = dwelf_dwarf_gnu_debugaltlink(module->dwarf, &name, &id);
-	if (n == 0)
-		return true;
-	if (n < 0 || n > MT_BUILD_ID_MAX)
-		return false;
-	if (module->packed) {
-		if (image_map(&module->alt, module->pack, module->packed->alt) ||
-		    !alt_fits(module, id, n))
-			return false;
-		goto found;
-	}
-	if (!mt_module_file_build_id_path(module->debug_dir, id, n, path, sizeof(path)) &&
-	    try_alt(module, path, id, n))
-		goto found;
-	if (name[0] == '/')
-		n = try_alt(module, name, id, n) ? 0 : -1;
-	else if (snprintf(path, sizeof(path), "%.*s/%s", slash ? (int)(slash - dwarf_path) : 0,
-			  dwarf_path, name) < (int)sizeof(path))
-		n = try_alt(module, path, id, n) ? 0 : -1;
-	if (n)
-		return false;
-found:
-	dwarf_setalt(module->dwarf, module->alt_dwarf);
-	return true;
-}
-
-Dwarf *mt_module_dwarf(struct mt_module *module)
-{
-	const char *path = module->found_path;
-	struct image *image = &module->own;
-
-	if (module->dwarf_tried)
-		return module->dwarf;
-	module->dwarf_tried = true;
-	if (!has_debug_info(image) && *mt_module_debug_path(module)) {
-		image = &module->debug;
-		path = module->debug_path;
-	}
-	if (!image->elf || !image->n_sections || !sizes_sane(image))
-		return NULL;
-	module->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
-	if (module->dwarf && !attach_alt(module, path)) {
-		dwarf_end(module->dwarf);
-		module->dwarf = NULL;
-	}
-	return module->dwarf;
 }

@@ -1,9 +1,7 @@
 /*
  * report/module.h - the ELF file behind a mapping, proved to be the right one.
  *
- * One of the three files that include libdw's headers (module.c, cfi_parse.c,
- * dwarf_lines.c). A failure is a result too: the module object exists, says why,
- * and answers nothing.
+ * A failure is a result too: the module object exists, says why, and answers nothing.
  */
 #ifndef MT_MODULE_H
 #define MT_MODULE_H
@@ -142,7 +140,7 @@ bool mt_module_symbol(struct mt_module *module, enum mt_symbol_table table, size
 		      struct mt_elf_symbol *ret_symbol);
 
 /*
- * For cfi_parse.c and dwarf_lines.c only: libelf's and libdw's handles, or NULL. Borrowed.
+ * For cfi_parse.c and dwarf_*.c only: libelf's and libdw's handles, or NULL. Borrowed.
  * mt_module_dwarf() is of the file that has .debug_info, its own or the debug file, with the
  * supplementary file (.gnu_debugaltlink) it refers to; NULL as well if that one is missing, for
  * names would then be wrong.

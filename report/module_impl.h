@@ -1,0 +1,34 @@
+/*
+ * report/module_impl.h - what a module is made of; private to the module*.c files.
+ */
+#ifndef MT_MODULE_IMPL_H
+#define MT_MODULE_IMPL_H
+
+#include "report/module_image.h"
+
+#include <elfutils/libdw.h>
+
+struct mt_module {
+	char *path;
+	char *found_path;	/* below the sysroot */
+	char *debug_dir;
+	const struct mt_pack *pack;
+	const struct mt_packed *packed;	/* NULL: not from the pack */
+	enum mt_module_status status;
+	char reason[MT_REASON_MAX];
+	struct mt_image own;
+	struct mt_module_segment *segments;
+	size_t n_segments;
+	uint16_t machine;
+	uint8_t build_id[MT_BUILD_ID_MAX];
+	size_t build_id_len;
+	bool debug_tried;
+	char *debug_path;
+	struct mt_image debug;
+	bool dwarf_tried;
+	Dwarf *dwarf;
+	struct mt_image alt;	/* supplementary file of dwarf */
+	Dwarf *alt_dwarf;
+};
+
+#endif
