@@ -169,7 +169,7 @@ struct mt_ring_request {
 
 #define MT_CALL_RET_SITES (1ULL << 28)	/* may throw: probed at its return instructions */
 #define MT_CALL_NESTS (1ULL << 29)	/* free: may call other allocators; has a return probe */
-#define MT_CALL_FORWARDS (1ULL << 30)	/* free: may end with a jump to another free */
+#define MT_CALL_FORWARDS (1ULL << 30)	/* free: may jump on to another free, or call it */
 #define MT_CALL_LG_ALIGN (1ULL << 31)	/* the low 6 bits of align are a power of two */
 #define MT_CALL_INDIRECT (1ULL << 32)	/* ptr is where the block's address stands */
 #define MT_CALL_IN_PLACE (1ULL << 33)	/* realloc: gives the size, succeeds if not below size */
@@ -195,7 +195,7 @@ struct mt_task_state {
 	struct mt_call call;	/* the outermost allocator call */
 	struct mt_call waiting;	/* one that has called the program, whose calls count */
 	__u64 last_addr;	/* what the latest allocation gave */
-	__u64 forward_sp;	/* the latest free that may jump on to another: sp, ... */
+	__u64 forward_sp;	/* the latest free that may lead to another: sp, ... */
 	__u64 forward_addr;	/* ... block (0 = none), ... */
 	__u64 forward_ret;	/* ... return address, ... */
 	__u64 forward_first;	/* ... its function, and the one it last jumped to */

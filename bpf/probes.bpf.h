@@ -213,16 +213,25 @@ static __always_inline void fill_call(struct mt_call *call, struct pt_regs *ctx,
 }
 
 /*
- * A free that did all it has to do by jumping to another one, as "operator delete" jumps to free:
- * same block, same stack pointer, same caller. A second call from there would begin with
- * the first function again.
+ * A free that leads to another one of the same block: "operator delete" jumps to free, with the
+ * same stack pointer and the same caller, or calls it, and then waits for it to return. A second
+ * call from the same place would begin with the first function again.
  */
 static __always_inline bool forwarded(struct mt_task_state *state, struct pt_regs *ctx, __u64 addr)
 {
-	__u64 ip = PT_REGS_IP(ctx);
+	__u64 ip = PT_REGS_IP(ctx), sp = PT_REGS_SP(ctx);
+#if defined(__TARGET_ARCH_x86)
+	__u64 slot = 0;
+#endif
 
-	if (!addr || state->forward_addr != addr || state->forward_sp != PT_REGS_SP(ctx) ||
-	    state->forward_first == ip || state->forward_last == ip ||
+	if (!addr || state->forward_addr != addr)
+		return false;
+#if defined(__TARGET_ARCH_x86)
+	if (sp < state->forward_sp)
+		return !bpf_probe_read_user(&slot, sizeof(slot), (void *)state->forward_sp) &&
+		       slot == state->forward_ret;
+#endif
+	if (state->forward_sp != sp || state->forward_first == ip || state->forward_last == ip ||
 	    state->forward_ret != return_address(ctx))
 		return false;
 	state->forward_last = ip;

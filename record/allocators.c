@@ -213,11 +213,12 @@ static bool frees(const struct finder *f, int index)
 	return index >= 0 && MT_COOKIE_KIND(f->functions[index].cookie) == MT_RING_FREE;
 }
 
-/* Can a call of this free end in a jump to another free that has a probe? */
+/* Can a call of this free lead to another free that has a probe, by a jump at its end or a call? */
 static bool may_forward(const struct finder *f, uint64_t vaddr)
 {
 	struct mt_code_walk walk;
 	size_t i;
+	int index;
 
 	mt_code_walk(&f->image, vaddr, false, &walk);
 	for (i = 0; i < walk.n_jumps; i++)
@@ -226,7 +227,14 @@ static bool may_forward(const struct finder *f, uint64_t vaddr)
 	for (i = 0; i < walk.n_imports; i++)
 		if (frees(f, mt_allocator_table_find(f->table, walk.imports[i])))
 			return true;
-	return walk.unknown;
+	for (i = 0; i < walk.n_calls; i++) {
+		index = walk.calls[i].name ?
+			mt_allocator_table_find(f->table, walk.calls[i].name) :
+			function_at(f, walk.calls[i].vaddr);
+		if (frees(f, index))
+			return true;
+	}
+	return walk.unknown || walk.more_calls;
 }
 
 /* A function that may throw: its entry, and each instruction that returns from it. */

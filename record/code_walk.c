@@ -228,6 +228,27 @@ static void go(struct walker *w, uint64_t target)
 		add_jump(w, target);
 }
 
+static void add_call(struct walker *w, uint64_t target)
+{
+	struct mt_code_walk *walk = w->walk;
+	struct mt_code_call call = { .vaddr = target };
+	struct mt_elf_import import;
+	uint64_t slot;
+
+	if (plt_slot(w->image, target, &slot)) {
+		if (!mt_elf_import_find(w->image, slot, &import)) {
+			walk->more_calls = true;
+			return;
+		}
+		call.vaddr = import.vaddr;
+		call.name = import.vaddr ? NULL : import.name;
+	}
+	if (walk->n_calls < MT_WALK_CALLS_MAX)
+		walk->calls[walk->n_calls++] = call;
+	else
+		walk->more_calls = true;
+}
+
 static void end_of_step(struct walker *w, uint64_t vaddr, const struct step *step)
 {
 	struct mt_code_walk *walk = w->walk;
@@ -238,6 +259,9 @@ static void end_of_step(struct walker *w, uint64_t vaddr, const struct step *ste
 			walk->returns[walk->n_returns++] = vaddr;
 		else
 			walk->unknown = true;
+		break;
+	case MT_X86_CALL:
+		add_call(w, step->target);
 		break;
 	case MT_X86_JUMP:
 	case MT_X86_BRANCH:

@@ -1,5 +1,5 @@
 /*
- * record/code_walk.h - where a function of an ELF file returns, and what it jumps on to.
+ * record/code_walk.h - where a function of an ELF file returns, and what it calls and jumps on to.
  *
  * A probe on a return instruction, unlike a return probe, leaves the stack as it is: exceptions
  * pass. So functions that may throw are probed there. The function is followed from its entry
@@ -17,6 +17,13 @@ struct mt_elf_image;
 
 #define MT_WALK_RETURNS_MAX 64
 #define MT_WALK_JUMPS_MAX 64
+#define MT_WALK_CALLS_MAX 64
+
+/* A function that is called: in this file, or by its name in another one. */
+struct mt_code_call {
+	uint64_t vaddr;		/* 0: in another file */
+	const char *name;	/* NULL: in this one */
+};
 
 struct mt_code_walk {
 	uint64_t returns[MT_WALK_RETURNS_MAX];	/* virtual addresses of return instructions */
@@ -25,6 +32,9 @@ struct mt_code_walk {
 	size_t n_jumps;
 	const char *imports[MT_WALK_JUMPS_MAX];	/* the same, in other files; names */
 	size_t n_imports;
+	struct mt_code_call calls[MT_WALK_CALLS_MAX];	/* by direct calls */
+	size_t n_calls;
+	bool more_calls;	/* than these */
 	bool unknown;		/* there may be more: code not understood, or too much of it */
 };
 
