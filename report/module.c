@@ -144,6 +144,7 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 	mt_image_init(&module->own);
 	mt_image_init(&module->debug);
 	mt_image_init(&module->alt);
+	mt_image_init(&module->mini);
 	module->path = strdup(file->path);
 	err = set_folders(module, options);
 	if (!module->path || err) {
@@ -189,6 +190,7 @@ void mt_module_free(struct mt_module *module)
 	dwarf_end(module->dwarf);
 	dwarf_end(module->alt_dwarf);
 	mt_image_release(&module->alt);
+	mt_image_release(&module->mini);
 	mt_image_release(&module->debug);
 	mt_image_release(&module->own);
 	free(module->segments);

@@ -121,6 +121,8 @@ enum mt_symbol_table {
 	MT_TABLE_SYMTAB,
 	MT_TABLE_DYNSYM,
 	MT_TABLE_DEBUG_SYMTAB,	/* the separate debug file's .symtab */
+	MT_TABLE_MINI_SYMTAB,	/* of the stripped file's .gnu_debugdata */
+	MT_TABLES
 };
 
 /* A symbol that has an address in the module: in a section; no file, section or TLS symbol. */
@@ -132,6 +134,9 @@ struct mt_elf_symbol {
 	uint8_t type;		/* STT_* of elf(5) */
 	uint8_t binding;	/* STB_* */
 };
+
+/* Of MT_TABLE_MINI_SYMTAB, unpacked. */
+#define MT_MINI_BYTES_MAX (256u << 20)
 
 /* How many entries the table has at most, symbols without an address included. */
 size_t mt_module_symbol_count(struct mt_module *module, enum mt_symbol_table table);

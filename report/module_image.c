@@ -1,6 +1,7 @@
 #include "report/module_image.h"
 
 #include "common/error.h"
+#include "report/elf_unpack.h"
 #include "report/pack.h"
 
 #include <elfutils/libdwelf.h>
@@ -51,6 +52,36 @@ static int image_load_sections(struct mt_image *image)
 	return 0;
 }
 
+/*
+ * What libelf cannot unpack is unpacked for it. A file that says wrong things about that stays as
+ * it is: libelf gets to see that.
+ */
+static int unpack(struct mt_image *image)
+{
+	uint8_t *bytes;
+	char *raw;
+	size_t size;
+	Elf *elf;
+	int err;
+
+	raw = elf_rawfile(image->elf, &size);
+	if (!raw)
+		return 0;
+	err = mt_elf_unpack((uint8_t *)raw, size, MT_SECTION_BYTES_MAX, &bytes, &size);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	elf = elf_memory((char *)bytes, size);
+	if (!elf) {
+		free(bytes);
+		return -ENOMEM;
+	}
+	elf_end(image->elf);
+	free(image->memory);
+	image->elf = elf;
+	image->memory = bytes;
+	return 0;
+}
+
 int mt_image_open(struct mt_image *image, int fd, uint8_t *memory, size_t size)
 {
 	int err = -MT_E_NOT_ELF;
@@ -65,7 +96,9 @@ int mt_image_open(struct mt_image *image, int fd, uint8_t *memory, size_t size)
 	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
 		goto out_release;
 
-	err = image_load_sections(image);
+	err = unpack(image);
+	if (!err)
+		err = image_load_sections(image);
 	if (err)
 		goto out_release;
 	return 0;
@@ -87,6 +120,8 @@ int mt_image_map(struct mt_image *image, const struct mt_pack *pack, uint32_t id
 	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
 		err = -MT_E_NOT_ELF;
 	else
+		err = unpack(image);
+	if (!err)
 		err = image_load_sections(image);
 	if (err)
 		mt_image_release(image);

@@ -25,6 +25,8 @@ struct mt_module {
 	bool debug_tried;
 	char *debug_path;
 	struct mt_image debug;
+	bool mini_tried;
+	struct mt_image mini;	/* what .gnu_debugdata holds */
 	bool dwarf_tried;
 	Dwarf *dwarf;
 	struct mt_image alt;	/* supplementary file of dwarf */

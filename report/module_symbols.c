@@ -1,7 +1,28 @@
 /* Symbol tables of a module and its debug file. */
 #include "report/module_impl.h"
 
+#include "report/xz.h"
+
 #include <limits.h>
+
+/*
+ * Functions that .dynsym lacks, which distributions leave in stripped files. Not looked at where
+ * there is a whole table. What cannot be unpacked is not there.
+ */
+static void find_mini(struct mt_module *module)
+{
+	struct mt_section section;
+	uint8_t *bytes;
+	size_t size;
+
+	module->mini_tried = true;
+	mt_image_section(&module->own, ".gnu_debugdata", &section);
+	if (!section.data || mt_module_symbol_count(module, MT_TABLE_SYMTAB) ||
+	    mt_module_symbol_count(module, MT_TABLE_DEBUG_SYMTAB) ||
+	    mt_xz_unpack(section.data, section.size, MT_MINI_BYTES_MAX, &bytes, &size))
+		return;
+	mt_image_open(&module->mini, -1, bytes, size);
+}
 
 static struct mt_image_table *find_table(struct mt_module *module, enum mt_symbol_table which,
 				struct mt_image **ret_image)
@@ -13,6 +34,12 @@ static struct mt_image_table *find_table(struct mt_module *module, enum mt_symbo
 	if (which == MT_TABLE_DEBUG_SYMTAB) {
 		mt_module_debug_path(module);
 		image = &module->debug;
+		which = MT_TABLE_SYMTAB;
+	}
+	if (which == MT_TABLE_MINI_SYMTAB) {
+		if (!module->mini_tried)
+			find_mini(module);
+		image = &module->mini;
 		which = MT_TABLE_SYMTAB;
 	}
 	table = &image->table[which];

@@ -77,7 +77,7 @@ static int collect(struct mt_module *module, struct entry **ret_entries, size_t 
 	size_t n = 0, max = 0, index, count;
 	int table;
 
-	for (table = MT_TABLE_SYMTAB; table <= MT_TABLE_DEBUG_SYMTAB; table++) {
+	for (table = MT_TABLE_SYMTAB; table < MT_TABLES; table++) {
 		count = mt_module_symbol_count(module, table);
 		if (count > MT_SYMBOLS_MAX - max)
 			return -MT_E_LIMIT;
@@ -86,7 +86,7 @@ static int collect(struct mt_module *module, struct entry **ret_entries, size_t 
 	entries = calloc(max + 1, sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;
-	for (table = MT_TABLE_SYMTAB; table <= MT_TABLE_DEBUG_SYMTAB; table++) {
+	for (table = MT_TABLE_SYMTAB; table < MT_TABLES; table++) {
 		count = mt_module_symbol_count(module, table);
 		for (index = 0; index < count; index++) {
 			if (!mt_module_symbol(module, table, index, &elf))

@@ -1,6 +1,6 @@
 /*
- * report/symbols.h - ELF symbols of one module: .symtab and .dynsym, and the
- * separate debug file's, merged by (address, name) and sorted by address.
+ * report/symbols.h - ELF symbols of one module: .symtab and .dynsym, the separate debug file's
+ * and those packed into .gnu_debugdata, merged by (address, name) and sorted by address.
  */
 #ifndef MT_SYMBOLS_H
 #define MT_SYMBOLS_H
@@ -25,8 +25,8 @@ struct mt_symbol {
 
 /*
  * Symbols that have an address in the module and are not left out by memtrack.metadata(5).
- * At one address, in the order .symtab, .dynsym, debug file, each as in the file. A module with
- * none, or a refused one, gives an empty list. 0, -ENOMEM, -MT_E_LIMIT.
+ * At one address, in the order .symtab, .dynsym, debug file, .gnu_debugdata, each as in the file. A
+ * module with none, or a refused one, gives an empty list. 0, -ENOMEM, -MT_E_LIMIT.
  */
 int mt_symbols_load(struct mt_module *module, struct mt_symbols **ret_symbols);
 void mt_symbols_free(struct mt_symbols *symbols);

@@ -185,7 +185,8 @@ Test(dwarf_lines, agree_with_addr2line)
 {
 	static const char *const flags[] = {
 		"-g -O2", "-gdwarf-4 -O2", "-gdwarf-5 -O2", "-g -O0", "-g -O3 -ffunction-sections",
-		"-g -O2 -gz=zlib", "-g1 -O2", "-gdwarf-3 -O2", "-gdwarf-2 -gstrict-dwarf -O2",
+		"-g -O2 -gz=zlib", "-gdwarf-4 -O2 -gz=zlib-gnu",
+		"-g1 -O2", "-gdwarf-3 -O2", "-gdwarf-2 -gstrict-dwarf -O2",
 	};
 	size_t i, n;
 
@@ -199,12 +200,14 @@ Test(dwarf_lines, agree_with_addr2line)
 	}
 }
 
-/* addr2line follows split units only in part: let it look at the same code, not split. */
+/* addr2line follows these only in part: it gets the same code, neither split nor compressed. */
 Test(dwarf_lines, split_units)
 {
 	static const char *const flags[][2] = {
 		{ "-gdwarf-5 -O2 -gsplit-dwarf", "-gdwarf-5 -O2" },
 		{ "-gdwarf-4 -O2 -gsplit-dwarf", "-gdwarf-4 -O2" },
+		/* It does not know .zdebug_rnglists either. */
+		{ "-gdwarf-5 -O2 -gz=zlib-gnu", "-gdwarf-5 -O2" },
 	};
 	size_t i, n;
 
@@ -214,6 +217,28 @@ Test(dwarf_lines, split_units)
 		load(in_dir("a.so"));
 		n = compare_with_addr2line(in_dir("whole.so"));
 		cr_assert_gt(n, 200, "%s: %zu", flags[i][0], n);
+		unload();
+	}
+}
+
+/* gcc cannot do it yet, and libelf not undo it. */
+Test(dwarf_lines, sections_packed_by_zstd)
+{
+	static const char *const flags[] = { "-gdwarf-5 -O2", "-gdwarf-4 -O2" };
+	size_t i;
+
+	for (i = 0; i < MT_ARRAY_SIZE(flags); i++) {
+		build(flags[i], "a.so");
+		run("objcopy --compress-debug-sections=zstd $D/a.so;"
+		    "objcopy --only-keep-debug $D/a.so $D/a.debug");
+		cr_assert_str_neq(output_of("readelf -tW $D/a.so | grep ZSTD"), "");
+		load(in_dir("a.so"));
+		cr_assert_gt(compare_with_addr2line(in_dir("a.so")), 200);
+		unload();
+		/* In a separate debug file, too. */
+		run("strip $D/a.so; objcopy --add-gnu-debuglink=$D/a.debug $D/a.so");
+		load(in_dir("a.so"));
+		cr_assert_gt(compare_with_addr2line(in_dir("a.debug")), 200);
 		unload();
 	}
 }

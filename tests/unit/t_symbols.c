@@ -259,3 +259,59 @@ Test(symbols, lookup_equals_search, .timeout = 120)
 	cr_assert_gt(covered, 20);
 	unload();
 }
+
+/* calls.c as distributions strip it: what .dynsym lacks is in .gnu_debugdata. */
+static void build_mini(const char *name)
+{
+	run("cd $D; gcc -O2 -fPIC -shared -Wl,--build-id $OLDPWD/$S/calls.c -o %s;"
+	    "nm -D %s --format=posix --defined-only | awk '{ print $1 }' | sort >dynamic;"
+	    "nm %s --format=posix --defined-only | awk '$2 ~ /[Tt]/ { print $1 }' | sort >all;"
+	    "comm -13 dynamic all >keep; objcopy --only-keep-debug %s full;"
+	    "objcopy -S --remove-section .comment --keep-symbols=keep full mini 2>/dev/null;"
+	    "strip %s; rm -f mini.xz; xz mini;"
+	    "objcopy --add-section .gnu_debugdata=mini.xz %s", name, name, name, name, name, name);
+}
+
+Test(symbols, of_debug_data_in_the_file)
+{
+	const struct mt_symbol *symbol;
+
+	build_mini("mini.so");
+	cr_assert_str_eq(output_of("nm $D/mini.so 2>/dev/null | grep calls_static"), "");
+	load(in_dir("mini.so"));
+	symbol = named("calls_static");
+	cr_assert_not_null(symbol);
+	expect_find(symbol->addr, "calls_static");
+	expect_find(symbol->addr + symbol->size - 1, "calls_static");
+	cr_expect(symbol->function && symbol->sized);
+	cr_assert_not_null(named("calls_global"));
+	unload();
+
+	/* A whole table makes it superfluous. */
+	run("cd $D; objcopy --only-keep-debug full mini.debug;"
+	    "objcopy --add-gnu-debuglink=mini.debug mini.so");
+	load(in_dir("mini.so"));
+	cr_expect_gt(mt_module_symbol_count(module, MT_TABLE_DEBUG_SYMTAB), 0);
+	cr_expect_eq(mt_module_symbol_count(module, MT_TABLE_MINI_SYMTAB), 0);
+	cr_assert_not_null(named("calls_static"));
+	unload();
+}
+
+Test(symbols, of_damaged_debug_data)
+{
+	static const char *const cuts[] = {
+		"head -c 100 mini.xz", "head -c 5 mini.xz", "echo no xz", "tail -c +9 mini.xz",
+		"echo no elf | xz", "printf ''", "head -c 600000000 /dev/zero | xz -0",
+	};
+	size_t i;
+
+	build_mini("mini.so");
+	for (i = 0; i < MT_ARRAY_SIZE(cuts); i++) {
+		run("cd $D; %s >cut; objcopy --remove-section .gnu_debugdata mini.so cut.so;"
+		    "objcopy --add-section .gnu_debugdata=cut cut.so", cuts[i]);
+		load(in_dir("cut.so"));
+		cr_expect_null(named("calls_static"), "%s", cuts[i]);
+		cr_expect_not_null(named("calls_global"), "%s", cuts[i]);
+		unload();
+	}
+}
