@@ -20,6 +20,7 @@ struct mt_file_prober {
 	struct mt_coverage *coverage;
 	bool move_sites;
 	bool *found;		/* by index in the table: some file has it */
+	bool any;		/* some file has an allocator, or may have one */
 };
 
 int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
@@ -148,6 +149,7 @@ int mt_file_prober_probe(struct mt_file_prober *prober, int fd, const char *path
 	for (i = 0; i < scan.n_gaps; i++)
 		mt_coverage_gap(prober->coverage, path, &st, scan.gaps[i].function,
 				scan.gaps[i].reason);
+	prober->any |= err || scan.n_functions || scan.n_gaps;
 	ret_probes->functions = scan.n_functions;
 	ret_probes->attached = scan.n || scan.n_gaps;
 	mt_allocator_scan_release(&scan);
@@ -163,4 +165,7 @@ void mt_file_prober_finish(struct mt_file_prober *prober)
 		if (functions[i].family == MT_FAMILY_USER && !prober->found[i])
 			mt_coverage_gap(prober->coverage, "", NULL, functions[i].name,
 					"named by --allocator, but no file has it");
+	if (!prober->any)
+		mt_coverage_gap(prober->coverage, "", NULL, "",
+				"no file that was mapped has an allocator");
 }

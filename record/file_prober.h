@@ -34,7 +34,10 @@ struct mt_file_probes {
 int mt_file_prober_probe(struct mt_file_prober *prober, int fd, const char *path,
 			 struct mt_file_probes *ret_probes);
 
-/* The end of the run: functions that --allocator named and no file had are gaps. */
+/*
+ * The end of the run: functions that --allocator named and no file had are gaps, and so is it if
+ * no file had any allocator.
+ */
 void mt_file_prober_finish(struct mt_file_prober *prober);
 
 #endif

@@ -145,8 +145,8 @@ static void print_gap(void *arg, const char *path, const char *function, const c
 
 	if (++*n > GAPS_PRINTED)
 		return;
-	fprintf(stderr, "mt-record: not covered: %s%s%s: %s\n", path,
-		*path && *function ? ": " : "", function, reason);
+	fprintf(stderr, "mt-record: not covered: %s%s%s%s%s\n", path,
+		*path && *function ? ": " : "", function, *path || *function ? ": " : "", reason);
 }
 
 /* Not a failure: what is in the recording is right, but a program may have allocated unseen. */
