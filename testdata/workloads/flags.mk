@@ -1,3 +1,4 @@
 # Compiler flags of the workloads that need their own, by file name without its ending.
 WORK_CFLAGS_cpp_nofp = -g -O2 -fomit-frame-pointer -std=c++17 -Wall -Wextra
 WORK_CFLAGS_families = $(WORK_CFLAGS) -Wno-use-after-free
+WORK_CFLAGS_births = $(WORK_CFLAGS) -D_GNU_SOURCE
