@@ -262,30 +262,30 @@ static bool written_since(const struct mt_file *file, const struct stat *st)
 		file->mtime != st->st_mtim.tv_sec * 1000000000ull + st->st_mtim.tv_nsec);
 }
 
-enum mt_module_status mt_module_file_open(const struct mt_file *file,
-					  const struct mt_module_options *options, int *ret_fd,
-					  bool *ret_written, char reason[MT_REASON_MAX])
+static enum mt_module_status open_as(const char *path, const struct mt_file *file,
+				     const struct mt_module_options *options, int *ret_fd,
+				     bool *ret_written, char reason[MT_REASON_MAX])
 {
 	struct stat st;
 	int fd;
 
-	if (!file->ino || file->path[0] != '/' || file->path[1] == '/') {
+	if (!file->ino || path[0] != '/' || path[1] == '/') {
 		snprintf(reason, MT_REASON_MAX, "not backed by a file");
 		return MT_MODULE_NO_FILE;
 	}
-	if (ends_with(file->path, " (deleted)")) {
+	if (ends_with(path, " (deleted)")) {
 		snprintf(reason, MT_REASON_MAX, "deleted before it was mapped");
 		return MT_MODULE_GONE;
 	}
 
 	/* By name first: opening a device or a FIFO that now sits there can have effects. */
-	if (stat(file->path, &st) < 0)
+	if (stat(path, &st) < 0)
 		return open_failed(errno, reason);
 	if (!S_ISREG(st.st_mode)) {
 		describe_change(file, &st, reason);
 		return MT_MODULE_CHANGED;
 	}
-	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return open_failed(errno, reason);
 
@@ -303,6 +303,21 @@ enum mt_module_status mt_module_file_open(const struct mt_file *file,
 		return MT_MODULE_CHANGED;
 	}
 	*ret_fd = fd;
+	return MT_MODULE_VERIFIED;
+}
+
+enum mt_module_status mt_module_file_open(const struct mt_file *file,
+					  const struct mt_module_options *options, int *ret_fd,
+					  bool *ret_written, char reason[MT_REASON_MAX])
+{
+	enum mt_module_status status = open_as(file->path, file, options, ret_fd, ret_written,
+					       reason);
+	char other[MT_REASON_MAX];
+
+	if (status == MT_MODULE_VERIFIED || status == MT_MODULE_NO_FILE || !file->seen_as ||
+	    open_as(file->seen_as, file, options, ret_fd, ret_written, other) !=
+	    MT_MODULE_VERIFIED)
+		return status;
 	return MT_MODULE_VERIFIED;
 }
 

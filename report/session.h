@@ -62,6 +62,7 @@ struct mt_file {
 	uint64_t mtime;		/* ns since 1970 */
 	uint32_t n_build_id;
 	uint8_t build_id[MT_BUILD_ID_MAX];
+	const char *seen_as;	/* its path where the recorder ran; NULL: the same */
 };
 
 /* Reads every lifecycle and mappings block. 0, -ENOMEM, -errno, -MT_E_LIMIT. */

@@ -231,13 +231,23 @@ static bool note_fits(const struct mt_file_note *note, const struct mt_file *fil
 	return !note->generation || !file->generation || note->generation == file->generation;
 }
 
-static void take_note(struct mt_file *file, const struct mt_file_note *note)
+static int take_note(struct mt_session *session, struct mt_file *file,
+		     const struct mt_file_note *note)
 {
+	/* In a chroot or another mount namespace it has another. */
+	if (note->ino && *note->path && strcmp(note->path, file->path)) {
+		file->seen_as = mt_intern_text(session->strings, note->path);
+		if (!file->seen_as)
+			return -ENOMEM;
+	} else {
+		file->seen_as = NULL;
+	}
 	file->noted = true;
 	file->size = note->size;
 	file->mtime = note->mtime;
 	file->n_build_id = note->n_build_id;
 	memcpy(file->build_id, note->build_id, note->n_build_id);
+	return 0;
 }
 
 int mt_session_take_notes(struct mt_session *session, const struct mt_file_note *notes, size_t n)
@@ -245,6 +255,7 @@ int mt_session_take_notes(struct mt_session *session, const struct mt_file_note 
 	struct mt_file **files = calloc((size_t)session->n_files + 1, sizeof(*files)), want, *key;
 	size_t i, lo, hi, mid, pass, end;
 	uint32_t f;
+	int err = 0;
 
 	if (!files)
 		return -ENOMEM;
@@ -253,7 +264,7 @@ int mt_session_take_notes(struct mt_session *session, const struct mt_file_note 
 	qsort(files, session->n_files, sizeof(*files), by_inode);
 	/* Those of the same path come last and so count. */
 	for (pass = 0; pass < 2; pass++) {
-		for (i = 0; i < n; i++) {
+		for (i = 0; !err && i < n; i++) {
 			want = (struct mt_file){
 				.ino = notes[i].ino, .dev_major = notes[i].dev_major,
 				.dev_minor = notes[i].dev_minor,
@@ -268,12 +279,12 @@ int mt_session_take_notes(struct mt_session *session, const struct mt_file_note 
 			}
 			end = session->n_files - lo > NAMES_MAX ? lo + NAMES_MAX :
 								  session->n_files;
-			for (; lo < end && !by_inode(&files[lo], &key); lo++)
+			for (; !err && lo < end && !by_inode(&files[lo], &key); lo++)
 				if (note_fits(&notes[i], files[lo]) &&
 				    (!pass || !strcmp(notes[i].path, files[lo]->path)))
-					take_note(files[lo], &notes[i]);
+					err = take_note(session, files[lo], &notes[i]);
 		}
 	}
 	free(files);
-	return 0;
+	return err;
 }
