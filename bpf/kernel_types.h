@@ -70,9 +70,25 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 };
 
+struct pid_namespace;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+/* The number in each namespace it is seen in, by level; the first is the machine's. */
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+#define PIDTYPE_TGID 1
+
 struct signal_struct {
 	atomic_t live;
 	int group_exit_code;
+	struct pid *pids[4];
 };
 
 struct task_struct {
@@ -83,7 +99,19 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct uprobe_task *utask;
+	struct pid *thread_pid;
 	char comm[16];
+};
+
+struct perf_event_context;
+
+/* Since Linux 6.2, and before: of hardware and of software events. */
+struct task_struct___one_context {
+	struct perf_event_context *perf_event_ctxp;
+};
+
+struct task_struct___two_contexts {
+	struct perf_event_context *perf_event_ctxp[2];
 };
 
 struct linux_binprm {

@@ -43,8 +43,8 @@ static __always_inline void submit_fork(struct task_struct *parent, struct task_
 		return;
 	}
 	fill_hdr(&rec->hdr, kind, 0, bpf_ktime_get_ns());
-	rec->child_pid = child->tgid;
-	rec->child_tid = child->pid;
+	rec->child_pid = pid_of(child);
+	rec->child_tid = tid_of(child);
 	rec->shares_memory = child->mm == parent->mm;
 	rec->pad = 0;
 	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), child->comm);
@@ -68,10 +68,10 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 		submit_fork(parent, child, MT_RING_THREAD);
 		return;
 	}
-	pid = child->tgid;
+	pid = pid_of(child);
 	if (bpf_map_update_elem(&processes, &pid, &flags, BPF_ANY))
 		count_loss(MT_LOSS_THREAD_STATE);
-	code_inherit(parent->tgid, pid);
+	code_inherit(pid_of(parent), pid);
 	__sync_fetch_and_add(&tracked_processes, 1);
 	submit_fork(parent, child, MT_RING_FORK);
 }
@@ -90,7 +90,7 @@ int BPF_PROG(on_fork_2, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-static __always_inline void submit_exec(struct task_struct *task, __u32 old_tid,
+static __always_inline void submit_exec(struct task_struct *task, int old_pid,
 					struct linux_binprm *bprm)
 {
 	struct mt_ring_exec *rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
@@ -101,7 +101,7 @@ static __always_inline void submit_exec(struct task_struct *task, __u32 old_tid,
 		return;
 	}
 	fill_hdr(&rec->hdr, MT_RING_EXEC, 0, bpf_ktime_get_ns());
-	rec->old_tid = old_tid;
+	rec->old_tid = old_pid == task->pid ? rec->hdr.tid : (__u32)old_pid;
 	rec->pad = 0;
 	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), task->comm);
 	rec->path[0] = 0;
@@ -129,7 +129,7 @@ static __always_inline void submit_exit(__u32 kind, __u32 status)
 static __always_inline void exited(struct task_struct *task, __u32 which)
 {
 	struct mt_task_state *state = current_state();
-	__u32 pid = task->tgid, status;
+	__u32 pid = pid_of(task), status;
 
 	if (!state || !my_turn(state, TURN_EXIT, which))
 		return;
@@ -171,8 +171,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 		return 0;
 	}
 	fill_hdr(&rec->hdr, MT_RING_NAME, 0, bpf_ktime_get_ns());
-	rec->hdr.pid = task->tgid;
-	rec->hdr.tid = task->pid;
+	rec->hdr.pid = pid_of(task);
+	rec->hdr.tid = tid_of(task);
 	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	check_pressure(&events, ring_limit);
@@ -195,9 +195,9 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct
 	if (sig != SIGSTOP && sig != SIGCONT)
 		return 0;
 	if ((unsigned long)info == SEND_SIG_PRIV ||
-	    bpf_get_current_pid_tgid() >> 32 == recorder_pid)
+	    current_id() >> 32 == recorder_pid)
 		return 0;
-	pid = task->tgid;
+	pid = pid_of(task);
 	flags = bpf_map_lookup_elem(&processes, &pid);
 	if (!flags)
 		return 0;

@@ -116,6 +116,64 @@ static __always_inline void use_kernel_stack(void *ctx)
 		bpf_tail_call(ctx, &no_programs, 0);
 }
 
+/*
+ * Where mt-record runs in a pid namespace, its numbers are what all ids are in: /proc, perf and
+ * the calls it makes have no others. Set once, by meet_recorder.
+ */
+__u32 pid_level;	/* 0: the machine's own namespace */
+__u64 pid_space;
+
+/* pid comes from bpf_core_read(): to the verifier a number, which it lets one count with. */
+static __always_inline struct upid *number_at(struct pid *pid, __u32 level)
+{
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       (__u64)level * bpf_core_type_size(struct upid);
+}
+
+/* The recorder's number for it; 0: none, it is in no namespace that the recorder sees. */
+static __always_inline __u32 number_of(struct pid *pid)
+{
+	struct upid *upid = number_at(pid, pid_level);
+
+	if (BPF_CORE_READ(pid, level) < pid_level || (__u64)BPF_CORE_READ(upid, ns) != pid_space)
+		return 0;
+	return BPF_CORE_READ(upid, nr);
+}
+
+static __always_inline __u32 pid_of(struct task_struct *task)
+{
+	return pid_level ? number_of(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID])) : task->tgid;
+}
+
+static __always_inline __u32 tid_of(struct task_struct *task)
+{
+	return pid_level ? number_of(BPF_CORE_READ(task, thread_pid)) : task->pid;
+}
+
+/* As bpf_get_current_pid_tgid() has it. */
+static __always_inline __u64 current_id(void)
+{
+	struct task_struct *task;
+
+	if (!pid_level)
+		return bpf_get_current_pid_tgid();
+	task = bpf_get_current_task_btf();
+	return (__u64)pid_of(task) << 32 | tid_of(task);
+}
+
+SEC("raw_tp")
+int meet_recorder(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct upid *upid;
+
+	pid_level = BPF_CORE_READ(pid, level);
+	upid = number_at(pid, pid_level);
+	pid_space = (__u64)BPF_CORE_READ(upid, ns);
+	return 0;
+}
+
 static __always_inline void count_loss(__u32 kind)
 {
 	struct mt_loss_counter *loss;
@@ -159,7 +217,7 @@ static __always_inline struct mt_task_state *current_state(void)
 	if (state)
 		return state;
 	/* Of an adopted process, or without a state from its start: it gets one when first met. */
-	pid = bpf_get_current_pid_tgid() >> 32;
+	pid = current_id() >> 32;
 	if (!bpf_map_lookup_elem(&processes, &pid))
 		return NULL;
 	state = new_state(task);
@@ -175,7 +233,7 @@ static __always_inline struct mt_task_state *current_state(void)
  */
 static __always_inline void stop_process(void)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u32 pid = current_id() >> 32;
 	__u64 *flags = bpf_map_lookup_elem(&processes, &pid);
 
 	if (flags)
@@ -185,7 +243,7 @@ static __always_inline void stop_process(void)
 
 static __always_inline void fill_hdr(struct mt_ring_hdr *hdr, __u32 kind, __u32 stack, __u64 time)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_id();
 
 	hdr->kind = kind;
 	hdr->group = 0;

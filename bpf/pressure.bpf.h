@@ -25,7 +25,7 @@ static __always_inline void begin_episode(void)
 		return;
 	}
 	__builtin_memset(rec, 0, sizeof(*rec));
-	rec->pid = bpf_get_current_pid_tgid() >> 32;
+	rec->pid = current_id() >> 32;
 	rec->kind = MT_REQUEST_PRESSURE;
 	rec->time = bpf_ktime_get_ns();
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);

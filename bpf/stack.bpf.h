@@ -287,7 +287,7 @@ static __always_inline void copy_regs(__u64 *to, struct pt_regs *ctx)
 static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *capture, __u64 hash,
 					  __u32 len)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_id();
 	__u32 stack = __sync_fetch_and_add(&next_stack, 1) + 1, *seen;
 	long n;
 
@@ -322,7 +322,7 @@ static __always_inline __u64 stack_identity(struct pt_regs *ctx, struct capture 
 					    __u32 len)
 {
 	struct scan scan = { .capture = capture, .words = len / 8 };
-	struct mt_process_code *code = process_code(bpf_get_current_pid_tgid() >> 32);
+	struct mt_process_code *code = process_code(current_id() >> 32);
 	__u64 fp = PT_REGS_FP(ctx) - sp;
 
 	if (code)

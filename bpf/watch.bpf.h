@@ -67,7 +67,7 @@ int identify(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline bool request_probes(const struct mt_inode_key *mapped,
 					   const struct mt_inode_key *opened, __u64 addr)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_id();
 	struct mt_ring_request *rec;
 
 	if (bpf_map_lookup_elem(&known_inodes, mapped))
@@ -165,7 +165,7 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 	if (program.stop || interpreter.stop)
 		stop_process();
 
-	code = code_reset(task->tgid);
+	code = code_reset(pid_of(task));
 	if (!code)
 		return;
 	code_add(code, task->mm->start_code, task->mm->end_code);

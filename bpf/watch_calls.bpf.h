@@ -182,7 +182,7 @@ static __always_inline void finish_call(struct mt_task_state *state, const struc
 		state->hooked = 0;
 		return;
 	}
-	code = process_code(bpf_get_current_pid_tgid() >> 32);
+	code = process_code(current_id() >> 32);
 	if (code)
 		code_resolve(code);
 	switch (nr) {

@@ -53,6 +53,18 @@ static bool has_all(uint64_t set, char *ret_missing, size_t size)
 	return used == 0;
 }
 
+/* Processes are looked up in /proc by the numbers that the kernel gives us. */
+static bool sees_itself(void)
+{
+	char link[32];
+	ssize_t n = readlink("/proc/self", link, sizeof(link) - 1);
+
+	if (n <= 0)
+		return false;
+	link[n] = '\0';
+	return atoi(link) == getpid();
+}
+
 int mt_preflight(char ret_line[MT_PREFLIGHT_MAX])
 {
 	char missing[128];
@@ -63,6 +75,12 @@ int mt_preflight(char ret_line[MT_PREFLIGHT_MAX])
 			 geteuid() == 0 ? "give them to this container: --cap-add=..." :
 					  "run it as root: sudo mt-record ...");
 		return -EPERM;
+	}
+	if (!sees_itself()) {
+		snprintf(ret_line, MT_PREFLIGHT_MAX,
+			 "/proc does not show this pid namespace; mount one that does: "
+			 "unshare --mount-proc, or mount -t proc proc /proc");
+		return -ESRCH;
 	}
 	if (access(BTF_PATH, R_OK)) {
 		snprintf(ret_line, MT_PREFLIGHT_MAX,

@@ -77,6 +77,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 /* On failure what there is stays for the caller to free. */
 static int load_with(struct mt_programs *programs, const struct mt_programs_options *options)
 {
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err;
 
 	programs->skel = mt_record__open();
@@ -86,6 +87,9 @@ static int load_with(struct mt_programs *programs, const struct mt_programs_opti
 	err = set_options(programs->skel, options);
 	if (!err)
 		err = mt_record__load(programs->skel);
+	if (!err)
+		err = bpf_prog_test_run_opts(bpf_program__fd(programs->skel->progs.meet_recorder),
+					     &opts);
 	if (!err)
 		err = mt_watch_attach(programs->skel->obj, &programs->links);
 	return err;
