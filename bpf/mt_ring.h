@@ -125,6 +125,7 @@ struct mt_ring_stack {
 enum mt_request_kind {
 	MT_REQUEST_MAPPING = 1,	/* executable memory of a file nobody has attached to */
 	MT_REQUEST_PRESSURE = 2,	/* a ring is filling up: stop the tree; pid alone is set */
+	MT_REQUEST_FOLLOW = 3,	/* perf has let go of it; pid, tid and time are set */
 };
 
 /* An inode; its number alone may be another file's once this one is deleted. */

@@ -142,6 +142,36 @@ static __always_inline __u64 entry_point(struct task_struct *task)
 #endif
 }
 
+/*
+ * perf events end with an exec whose program the caller may not read: a set-user-ID one. Its
+ * mappings, and those of all its descendants, would never be heard of.
+ */
+static __always_inline bool is_followed(struct task_struct *task)
+{
+	if (bpf_core_field_exists(struct task_struct___one_context, perf_event_ctxp))
+		return ((struct task_struct___one_context *)task)->perf_event_ctxp;
+	return ((struct task_struct___two_contexts *)task)->perf_event_ctxp[1];
+}
+
+/* true: the request went out, stop the process. */
+static __always_inline bool request_events(void)
+{
+	struct mt_ring_request *rec = bpf_ringbuf_reserve(&requests, sizeof(*rec), 0);
+	__u64 id = current_id();
+
+	if (!rec) {
+		count_loss(MT_LOSS_REQUEST_RING);
+		return false;
+	}
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->pid = id >> 32;
+	rec->tid = (__u32)id;
+	rec->kind = MT_REQUEST_FOLLOW;
+	rec->time = bpf_ktime_get_ns();
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
 static __always_inline void executed(struct task_struct *task, int old_pid,
 				     struct linux_binprm *bprm, __u32 which)
 {
@@ -162,6 +192,8 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 	interpreter.addr = entry_point(task);
 	interpreter.end = interpreter.addr + 1;
 	watch_area(0, &interpreter);
+	if (!is_followed(task))
+		program.stop |= request_events();
 	if (program.stop || interpreter.stop)
 		stop_process();
 

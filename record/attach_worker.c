@@ -11,6 +11,7 @@
 #include "record/clock.h"
 #include "record/file_notes.h"
 #include "record/file_prober.h"
+#include "record/mmap_events.h"
 #include "record/proc_maps.h"
 #include "record/programs.h"
 #include "record/ring.h"
@@ -24,6 +25,7 @@ struct mt_attach_worker {
 	struct mt_file_prober *prober;
 	struct mt_ring *requests;
 	struct mt_stopped *stopped;
+	struct mt_mmap_events *mappings;
 	struct mt_file_notes *notes;
 	struct mt_witness *witness;
 	mt_attach_notify_fn notify;
@@ -43,6 +45,7 @@ int mt_attach_worker_new(const struct mt_attach_worker_config *config,
 		return -ENOMEM;
 	worker->programs = config->programs;
 	worker->stopped = config->stopped;
+	worker->mappings = config->mappings;
 	worker->notify = config->notify;
 	worker->arg = config->arg;
 	err = mt_ring_open(mt_programs_requests_fd(config->programs), &worker->requests);
@@ -259,7 +262,10 @@ static void handle(struct mt_attach_worker *worker, const struct mt_ring_request
 	worker->report.stops += err;
 	/* Attaching late is better than not at all; the file's own mapper stands still anyway. */
 	mt_stopped_wait(worker->stopped, pid, mt_now() + STOP_DEADLINE_NS);
-	mt_proc_maps_each(pid, visit_map, &visit);
+	if (request->kind == MT_REQUEST_FOLLOW)
+		mt_mmap_events_regain(worker->mappings, pid, request->time);
+	else
+		mt_proc_maps_each(pid, visit_map, &visit);
 }
 
 bool mt_attach_worker_run(struct mt_attach_worker *worker)

@@ -16,6 +16,7 @@ struct mt_attach_worker;
 struct mt_attacher;
 struct mt_file_notes;
 struct mt_coverage;
+struct mt_mmap_events;
 struct mt_programs;
 struct mt_witness;
 struct mt_stopped;
@@ -39,6 +40,7 @@ struct mt_attach_worker_config {
 	struct mt_attacher *attacher;
 	struct mt_stopped *stopped;
 	struct mt_coverage *coverage;
+	struct mt_mmap_events *mappings;
 	const struct mt_allocator_specs *specs;
 	bool move_sites;		/* see record/probe_site.h */
 	mt_attach_notify_fn notify;

@@ -2,12 +2,16 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "record/proc_maps.h"
 
 #define RING_PAGES 256	/* a power of two */
 
@@ -25,6 +29,9 @@ struct mt_mmap_events {
 	int *more_fds;
 	size_t n_more;
 	size_t cap_more;
+	pthread_mutex_t lock;		/* of the records read from /proc */
+	struct mt_mmap_record *regained;	/* paths are owned */
+	size_t n_regained;
 	uint8_t record[65536];	/* a record that wraps; header.size is 16 bits wide */
 };
 
@@ -118,6 +125,7 @@ int mt_mmap_events_new(struct mt_mmap_events **ret_events)
 
 	if (!events)
 		return -ENOMEM;
+	pthread_mutex_init(&events->lock, NULL);
 	events->page_size = sysconf(_SC_PAGESIZE);
 	events->ring_size = RING_PAGES * events->page_size;
 	events->n_cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -156,6 +164,94 @@ int mt_mmap_events_follow(struct mt_mmap_events *events, int tid)
 	return any ? 0 : -ENODEV;
 }
 
+/* An event is of no more use when its thread is gone and none that inherited it is left. */
+static void close_ended(struct mt_mmap_events *events)
+{
+	size_t i = 0;
+
+	while (i < events->n_more) {
+		struct pollfd look = { .fd = events->more_fds[i] };
+
+		if (poll(&look, 1, 0) > 0 && look.revents & (POLLHUP | POLLERR)) {
+			close(events->more_fds[i]);
+			events->more_fds[i] = events->more_fds[--events->n_more];
+		} else {
+			i++;
+		}
+	}
+}
+
+static void free_records(struct mt_mmap_record *records, size_t n)
+{
+	while (n)
+		free((char *)(uintptr_t)records[--n].path);
+	free(records);
+}
+
+struct regain {
+	struct mt_mmap_events *events;
+	uint32_t pid;
+	uint64_t time;
+};
+
+static int regain_map(void *arg, const struct mt_proc_map *map)
+{
+	const struct regain *regain = arg;
+	struct mt_mmap_events *events = regain->events;
+	struct mt_mmap_record *records, record = {
+		.time = regain->time, .pid = regain->pid, .start = map->start, .end = map->end,
+		.offset = map->offset, .dev_major = map->dev_major, .dev_minor = map->dev_minor,
+		.ino = map->ino, .path = strdup(map->path),
+	};
+
+	if (!record.path)
+		return -ENOMEM;
+	pthread_mutex_lock(&events->lock);
+	records = reallocarray(events->regained, events->n_regained + 1, sizeof(*records));
+	if (records) {
+		records[events->n_regained] = record;
+		events->regained = records;
+		__atomic_store_n(&events->n_regained, events->n_regained + 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&events->lock);
+	if (!records)
+		free((char *)(uintptr_t)record.path);
+	return records ? 0 : -ENOMEM;
+}
+
+void mt_mmap_events_regain(struct mt_mmap_events *events, int pid, uint64_t time)
+{
+	struct regain regain = { .events = events, .pid = pid, .time = time };
+	int err;
+
+	close_ended(events);
+	err = mt_mmap_events_follow(events, pid);
+	if (!err)
+		err = mt_proc_maps_each(pid, regain_map, &regain);
+	/* Nothing was missed of one that has been killed meanwhile. */
+	if (err && err != -ESRCH && err != -ENOENT)
+		__atomic_add_fetch(&events->lost, 1, __ATOMIC_RELAXED);
+}
+
+static size_t read_regained(struct mt_mmap_events *events, mt_mmap_record_fn fn, void *arg)
+{
+	struct mt_mmap_record *records;
+	size_t n, i;
+
+	if (!__atomic_load_n(&events->n_regained, __ATOMIC_ACQUIRE))
+		return 0;
+	pthread_mutex_lock(&events->lock);
+	records = events->regained;
+	n = events->n_regained;
+	events->regained = NULL;
+	__atomic_store_n(&events->n_regained, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&events->lock);
+	for (i = 0; i < n; i++)
+		fn(arg, &records[i]);
+	free_records(records, n);
+	return n;
+}
+
 void mt_mmap_events_free(struct mt_mmap_events *events)
 {
 	size_t i;
@@ -170,6 +266,7 @@ void mt_mmap_events_free(struct mt_mmap_events *events)
 	}
 	while (events->n_more)
 		close(events->more_fds[--events->n_more]);
+	free_records(events->regained, events->n_regained);
 	free(events->more_fds);
 	free(events->cpus);
 	free(events);
@@ -203,7 +300,8 @@ static bool parse_record(struct mt_mmap_events *events, const struct perf_event_
 	const char *path = (const char *)(map + 1);
 
 	if (header->type == PERF_RECORD_LOST && header->size >= sizeof(struct lost)) {
-		events->lost += ((const struct lost *)header)->lost;
+		__atomic_add_fetch(&events->lost, ((const struct lost *)header)->lost,
+				   __ATOMIC_RELAXED);
 		return false;
 	}
 	if (header->size < sizeof(struct comm) + sizeof(*id))
@@ -235,7 +333,7 @@ size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_re
 			   void *arg)
 {
 	struct mt_mmap_record record;
-	size_t i, n = 0;
+	size_t i, n = read_regained(events, fn, arg);
 
 	for (i = 0; i < events->n_cpus; i++) {
 		struct perf_event_mmap_page *page = events->cpus[i].page;
@@ -250,7 +348,7 @@ size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_re
 			header = record_at(events, (const uint8_t *)page + events->page_size, tail,
 					   head);
 			if (!header) {
-				events->lost++;
+				__atomic_add_fetch(&events->lost, 1, __ATOMIC_RELAXED);
 				tail = head;
 				break;
 			}
@@ -270,6 +368,8 @@ bool mt_mmap_events_empty(const struct mt_mmap_events *events)
 	const struct perf_event_mmap_page *page;
 	size_t i;
 
+	if (__atomic_load_n(&events->n_regained, __ATOMIC_ACQUIRE))
+		return false;
 	for (i = 0; i < events->n_cpus; i++) {
 		page = events->cpus[i].page;
 		if (page && __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE) <
@@ -281,5 +381,5 @@ bool mt_mmap_events_empty(const struct mt_mmap_events *events)
 
 uint64_t mt_mmap_events_lost(const struct mt_mmap_events *events)
 {
-	return events->lost;
+	return __atomic_load_n(&events->lost, __ATOMIC_RELAXED);
 }

@@ -36,6 +36,13 @@ int mt_mmap_events_new(struct mt_mmap_events **ret_events);
 int mt_mmap_events_follow(struct mt_mmap_events *events, int tid);
 void mt_mmap_events_free(struct mt_mmap_events *events);
 
+/*
+ * Collect for a process that the kernel has let go of, and that stands still: what it maps now is
+ * as if mapped at this time. What cannot be had counts as lost. From any one thread, while
+ * another reads.
+ */
+void mt_mmap_events_regain(struct mt_mmap_events *events, int pid, uint64_t time);
+
 /* Hand over what is there, CPU by CPU, at most max records. Returns their number. */
 size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_record_fn fn,
 			   void *arg);

@@ -160,6 +160,7 @@ static int arm(struct mt_recorder *rec)
 		struct mt_attach_worker_config config = {
 			.programs = rec->programs, .attacher = rec->attacher,
 			.stopped = rec->stopped, .coverage = rec->coverage,
+			.mappings = rec->mappings,
 			.specs = &rec->opts->allocators,
 			.move_sites = rec->opts->probe_site == MT_SITE_AUTO, .notify = rec->notify,
 			.arg = rec->notify_arg,

@@ -3,6 +3,7 @@
  *
  *   births clone3|clone-vm|spawn|vfork|threads|daemon|thread-exec|brief [LIBRARY]
  *   births execd N		what the others execute: N calls below execd()
+ *   births wait		calls once there is a file "go"
  *
  * The calls are made by take(), called by a function that is named for the way.
  */
@@ -178,6 +179,15 @@ static int by_daemon(void)
 	return 0;
 }
 
+static int wait_for_file(void)
+{
+	struct timespec pause = { .tv_nsec = 10000000 };
+
+	while (access("go", F_OK))
+		nanosleep(&pause, NULL);
+	return takes(241);
+}
+
 static void *exec_in_thread(void *arg)
 {
 	execute("233");
@@ -239,6 +249,8 @@ int main(int argc, char **argv)
 		return by_threads();
 	if (strcmp(way, "daemon") == 0)
 		return by_daemon();
+	if (strcmp(way, "wait") == 0)
+		return wait_for_file();
 	if (strcmp(way, "thread-exec") == 0)
 		return by_thread_exec();
 	if (strcmp(way, "brief") == 0 && argc > 2)
