@@ -219,6 +219,8 @@ int mt_paths_load(struct mt_paths *paths, struct mt_reader *reader, struct mt_un
 		if (err <= 0)
 			return err;
 		for (i = 0; i < block->n; i++) {
+			if (i + 1 < block->n)
+				mt_unwind_expect(&block->stacks[i + 1]);
 			n = mt_unwind(unwinder, &block->stacks[i], &frames, &end);
 			err = mt_paths_add(paths, &block->stacks[i], frames, n, end);
 			if (err)

@@ -36,6 +36,7 @@ enum mt_cfi_rules_flags {
 	MT_CFI_CFA_EXPR = 2,	/* cfa_value is an expression index */
 	MT_CFI_PLAIN = 4,	/* CFA is register + offset, every rule MT_RULE_OFFSET */
 	MT_CFI_END = 8,		/* the return address is undefined: no caller */
+	MT_CFI_RETURNS = 16,	/* the list has a rule for the return address */
 };
 
 /* All that holds at a pc. A register without a rule is MT_RULE_SAME. */

@@ -221,9 +221,11 @@ static uint8_t state_flags(const struct mt_cfi_state *state)
 		flags |= MT_CFI_SIGNAL;
 	if (state->cfa_expr)
 		flags |= MT_CFI_CFA_EXPR;
-	if ((state->rules_set >> state->ra & 1) &&
-	    state->rules[state->ra].kind == MT_RULE_UNDEFINED)
-		flags |= MT_CFI_END;
+	if (state->rules_set >> state->ra & 1) {
+		flags |= MT_CFI_RETURNS;
+		if (state->rules[state->ra].kind == MT_RULE_UNDEFINED)
+			flags |= MT_CFI_END;
+	}
 	for (left = state->rules_set; left; left &= left - 1) {
 		rule = &state->rules[__builtin_ctzll(left)];
 		plain &= rule->kind == MT_RULE_OFFSET && rule->value <= INT32_MAX - 8;

@@ -6,21 +6,22 @@
 #include "report/session.h"
 #include "report/unwind_state.h"
 
-#define CACHE_SLOTS 8192	/* power of two */
+#define CACHE_SETS 8192	/* power of two */
+#define CACHE_LINE 64
 
-/* What is known of the code at an address. */
+/*
+ * What is known of the code at an address, for the stacks of one process from code.from to
+ * code.until. A cache line each: there are more than a core's nearest cache holds.
+ */
 struct place {
+	uint64_t addr;
 	struct mt_unwind_code code;
 	const struct mt_cfi_rules *rules;	/* NULL: no unwind information */
-	bool mapped;
-};
-
-/* Kept for the stacks of one process from place.code.from to place.code.until. */
-struct slot {
-	uint64_t addr;
 	uint32_t process;
-	struct place place;
-};
+	bool mapped;
+} __attribute__((aligned(CACHE_LINE)));
+
+_Static_assert(sizeof(struct place) == CACHE_LINE, "a cache line");
 
 struct mt_unwinder {
 	const struct mt_unwind_arch *arch;
@@ -29,7 +30,7 @@ struct mt_unwinder {
 	void *arg;
 	size_t n;
 	struct mt_frame frames[MT_UNWIND_FRAMES_MAX];
-	struct slot cache[CACHE_SLOTS];
+	struct place cache[CACHE_SETS][2];	/* of a set, the last one found anew first */
 	struct place unkept;	/* the last answer that was not to be kept */
 };
 
@@ -71,9 +72,10 @@ int mt_unwinder_new(const char *arch, uint64_t code_mask, mt_unwind_find_fn find
 			break;
 	if (i == MT_ARRAY_SIZE(archs))
 		return -EOPNOTSUPP;
-	unwinder = calloc(1, sizeof(*unwinder));
+	unwinder = aligned_alloc(CACHE_LINE, sizeof(*unwinder));
 	if (!unwinder)
 		return -ENOMEM;
+	memset(unwinder, 0, sizeof(*unwinder));
 	unwinder->arch = &archs[i];
 	unwinder->code_mask = code_mask;
 	unwinder->find = find;
@@ -87,40 +89,49 @@ void mt_unwinder_free(struct mt_unwinder *unwinder)
 	free(unwinder);
 }
 
-static struct slot *slot_of(struct mt_unwinder *unwinder, const struct mt_stack *stack,
+static struct place *set_of(struct mt_unwinder *unwinder, const struct mt_stack *stack,
 			    uint64_t addr)
 {
 	uint64_t hash = (addr ^ (uint64_t)stack->process << 40) * 0x9e3779b97f4a7c15u;
 
-	return &unwinder->cache[(hash >> 32) % CACHE_SLOTS];
+	return unwinder->cache[(hash >> 32) % CACHE_SETS];
+}
+
+static bool is_of(const struct place *place, const struct mt_stack *stack, uint64_t addr)
+{
+	return place->addr == addr && place->process == stack->process &&
+	       stack->time >= place->code.from && stack->time < place->code.until;
+}
+
+static void find_place(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t addr,
+		       struct place *place)
+{
+	*place = (struct place){ .addr = addr, .process = stack->process };
+	place->mapped = unwinder->find(unwinder->arg, stack, addr, &place->code);
+	if (!place->mapped) {
+		memset(&place->code, 0, sizeof(place->code));
+		place->code.placement = MT_NONE;
+	}
+	if (place->code.cfi)
+		place->rules = mt_cfi_find(place->code.cfi, addr - place->code.bias);
 }
 
 /* Valid until the next call. */
 static const struct place *look_up(struct mt_unwinder *unwinder, const struct mt_stack *stack,
 				   uint64_t addr)
 {
-	struct slot *slot = slot_of(unwinder, stack, addr);
-	struct place place = { .mapped = true };
+	struct place *set = set_of(unwinder, stack, addr);
 
-	if (slot->addr == addr && slot->process == stack->process &&
-	    stack->time >= slot->place.code.from && stack->time < slot->place.code.until)
-		return &slot->place;
-
-	place.mapped = unwinder->find(unwinder->arg, stack, addr, &place.code);
-	if (!place.mapped) {
-		memset(&place.code, 0, sizeof(place.code));
-		place.code.placement = MT_NONE;
-	}
-	if (place.code.cfi)
-		place.rules = mt_cfi_find(place.code.cfi, addr - place.code.bias);
-	if (place.code.from >= place.code.until) {
-		unwinder->unkept = place;
+	if (is_of(&set[0], stack, addr))
+		return &set[0];
+	if (is_of(&set[1], stack, addr))
+		return &set[1];
+	find_place(unwinder, stack, addr, &unwinder->unkept);
+	if (unwinder->unkept.code.from >= unwinder->unkept.code.until)
 		return &unwinder->unkept;
-	}
-	slot->addr = addr;
-	slot->process = stack->process;
-	slot->place = place;
-	return &slot->place;
+	set[1] = set[0];
+	set[0] = unwinder->unkept;
+	return &set[0];
 }
 
 static bool is_code(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t pc)

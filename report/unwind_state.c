@@ -157,14 +157,16 @@ static bool apply_plain(struct mt_unwind_state *state, const struct mt_cfi_rules
 	uint64_t from = cfa + (uint64_t)(int64_t)rules->low;
 	const uint8_t *at = captured(state, from, (uint64_t)((int64_t)rules->high - rules->low));
 	const struct mt_cfi_rule *rule = rules->list;
-	unsigned int i;
+	const struct mt_cfi_rule *end = rule + rules->n_rules;
+	uint64_t known = 0;
 
 	if (!at)
 		return false;
-	for (i = 0; i < rules->n_rules; i++, rule++) {
+	for (; rule < end; rule++) {
 		state->regs[rule->reg] = load(at + ((int64_t)rule->value - rules->low));
-		state->known |= BIT(rule->reg);
+		known |= BIT(rule->reg);
 	}
+	state->known |= known;
 	return true;
 }
 
@@ -241,7 +243,7 @@ static bool take_return_address(struct mt_unwind_state *state, const struct mt_c
 	 * A return address that is still in its register can only be that of a function
 	 * that has not called another.
 	 */
-	if (!state->exact && !rule_of(rules, rules->ra)) {
+	if (!state->exact && !(rules->flags & MT_CFI_RETURNS)) {
 		*ret_end = MT_UNWIND_BAD_CFI;
 		return false;
 	}

@@ -82,7 +82,7 @@ Test(cfi, a_function_with_a_frame_pointer)
 	cr_expect_eq(cfi_damaged(cfi), 0);
 
 	rules = mt_cfi_find(cfi, 0x1008);
-	cr_expect_eq(rules->flags, MT_CFI_PLAIN);
+	cr_expect_eq(rules->flags, MT_CFI_PLAIN | MT_CFI_RETURNS);
 	cr_expect_eq(rules->ra, 16);
 	cr_expect_eq(rules->n_rules, 3);
 	cr_expect_eq(rules->low, -24);
@@ -137,7 +137,7 @@ Test(cfi, every_rule)
 	expect_rule(0x1000, 10, MT_RULE_VAL_EXPR, 0);
 	expect_rule(0x1000, 11, MT_RULE_VAL_EXPR, 1);
 	expect_rule(0x1000, 1, MT_RULE_UNDEFINED, 0);
-	cr_expect_eq(mt_cfi_find(cfi, 0x1000)->flags, 0);
+	cr_expect_eq(mt_cfi_find(cfi, 0x1000)->flags, MT_CFI_RETURNS);
 	cr_expect_eq(mt_cfi_find(cfi, 0x1000)->n_rules, 13);
 	cr_expect_eq(mt_cfi_expr(cfi, 0).len, 2);
 	cr_expect_arr_eq(mt_cfi_expr(cfi, 0).ops, "\x23\x08", 2);
@@ -189,10 +189,10 @@ Test(cfi, cfa_by_every_instruction)
 	cfi = cfi_compile(&section, false);
 	expect_cfa(0x1000, 6, 16);
 	expect_cfa(0x1001, 6, 24);
-	cr_expect_eq(mt_cfi_find(cfi, 0x1002)->flags, MT_CFI_CFA_EXPR);
+	cr_expect_eq(mt_cfi_find(cfi, 0x1002)->flags, MT_CFI_CFA_EXPR | MT_CFI_RETURNS);
 	cr_expect_eq(mt_cfi_find(cfi, 0x1002)->cfa_value, 0);
 	expect_cfa(0x1003, 7, 24);
-	cr_expect_eq(mt_cfi_find(cfi, 0x1004)->flags, MT_CFI_CFA_EXPR);
+	cr_expect_eq(mt_cfi_find(cfi, 0x1004)->flags, MT_CFI_CFA_EXPR | MT_CFI_RETURNS);
 	cr_expect_eq(mt_cfi_find(cfi, 0x1004)->cfa_value, 1);
 	expect_cfa(0x1005, 12, 48);
 }
@@ -303,9 +303,9 @@ Test(cfi, signal_frames_and_personalities)
 	cfi_fde(&section, with_q, 0x3000, 0x10, CFI_CODE(0, 0x0e, 32));
 	cfi = cfi_compile(&section, false);
 	expect_cfa(0x1000, 7, 16);
-	cr_expect_eq(mt_cfi_find(cfi, 0x1000)->flags, MT_CFI_SIGNAL);
+	cr_expect_eq(mt_cfi_find(cfi, 0x1000)->flags, MT_CFI_SIGNAL | MT_CFI_RETURNS);
 	expect_cfa(0x2000, 7, 24);
-	cr_expect_eq(mt_cfi_find(cfi, 0x2000)->flags, MT_CFI_PLAIN);
+	cr_expect_eq(mt_cfi_find(cfi, 0x2000)->flags, MT_CFI_PLAIN | MT_CFI_RETURNS);
 	expect_cfa(0x3000, 7, 32);
 }
 
