@@ -1,0 +1,2 @@
+#include <stdio.h>
+int f4(void) { return printf("%d", 4); }
