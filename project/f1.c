@@ -1,2 +1,0 @@
-#include <stdio.h>
-int f1(void) { return printf("%d", 1); }

@@ -1,2 +1,0 @@
-#include <stdio.h>
-int f2(void) { return printf("%d", 2); }

@@ -1,2 +1,0 @@
-#include <stdio.h>
-int f3(void) { return printf("%d", 3); }

@@ -1,2 +1,0 @@
-#include <stdio.h>
-int f4(void) { return printf("%d", 4); }
