@@ -1,5 +1,6 @@
 #include "report/analysis.h"
 
+#include "report/debuginfod.h"
 #include "report/symbolize.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@ void mt_analysis_release(struct mt_analysis *analysis)
 	mt_unwinder_free(analysis->unwinder);
 	mt_symbolizer_free(analysis->symbolizer);
 	mt_profile_free(analysis->profile);
+	mt_debuginfod_free(analysis->debuginfod);
 	mt_pack_free(analysis->pack);
 	mt_session_free(analysis->session);
 	mt_run_release(&analysis->run);
@@ -126,7 +128,7 @@ int mt_analysis_load(const char *path, unsigned int needs, const struct mt_modul
 		     struct mt_analysis *ret_analysis)
 {
 	struct progress told = { progress, arg };
-	struct mt_analysis a = { 0 };
+	struct mt_analysis a = { .debuginfod = options->debuginfod };
 	int err = mt_reader_open(path, &a.reader);
 
 	if (!err)

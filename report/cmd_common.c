@@ -1,6 +1,7 @@
 #include "report/cmd.h"
 
 #include "common/error.h"
+#include "report/debuginfod.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -59,13 +60,19 @@ void mt_cmd_progress(void *unused, const char *doing)
 bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 		 struct mt_analysis *ret_analysis)
 {
-	const struct mt_module_options options = {
+	struct mt_module_options options = {
 		.sysroot = opts->sysroot, .debug_dir = opts->debug_dir,
 	};
 	struct mt_range_wanted range = { .marks = { opts->between[0], opts->between[1] } };
-	int err = mt_analysis_load(opts->file, needs, &options, &range, mt_cmd_progress, NULL,
-				   ret_analysis);
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	int err = 0;
 
+	if (opts->debuginfod || (urls && *urls))
+		err = mt_debuginfod_new(opts->debuginfod, mt_cmd_progress, NULL,
+					&options.debuginfod);
+	if (!err)
+		err = mt_analysis_load(opts->file, needs, &options, &range, mt_cmd_progress, NULL,
+				       ret_analysis);
 	mt_cmd_progress(NULL, NULL);
 	if (err && *range.error)
 		mt_cmd_say("--between: %s", range.error);

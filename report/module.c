@@ -1,6 +1,7 @@
 #include "report/module_impl.h"
 
 #include "common/error.h"
+#include "report/debuginfod.h"
 #include "report/jit_file.h"
 #include "report/module_file.h"
 #include "report/pack.h"
@@ -120,6 +121,33 @@ static void take_packed(struct mt_module *module, const struct mt_pack *pack)
 		snprintf(module->reason, sizeof(module->reason), "%s", packed->reason);
 }
 
+/* A file that is not here, or not as it was, from a server that has it. */
+static int fetch(struct mt_module *module, const struct mt_file *file)
+{
+	char reason[MT_REASON_MAX];
+	char *path;
+	int fd, err;
+
+	if (!module->debuginfod || !file->n_build_id)
+		return 0;
+	fd = mt_debuginfod_find(module->debuginfod, MT_DEBUGINFOD_EXECUTABLE, file->build_id,
+				file->n_build_id, file->path, &path);
+	if (fd < 0)
+		return 0;
+	free(path);
+	memcpy(reason, module->reason, sizeof(reason));
+	module->status = MT_MODULE_VERIFIED;
+	module->reason[0] = 0;
+	module->packed = NULL;
+	err = load(module, fd, NULL, 0);
+	if (!err)
+		check_build_id(module, file, true);
+	/* What was wrong first is what people can do something about. */
+	if (module->status != MT_MODULE_VERIFIED)
+		memcpy(module->reason, reason, sizeof(reason));
+	return err;
+}
+
 static enum mt_module_status note_jit(char *reason)
 {
 	snprintf(reason, MT_REASON_MAX, "code compiled at run time");
@@ -146,6 +174,7 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 	mt_image_init(&module->alt);
 	mt_image_init(&module->mini);
 	module->path = strdup(file->path);
+	module->debuginfod = options->debuginfod;
 	err = set_folders(module, options);
 	if (!module->path || err) {
 		err = -ENOMEM;
@@ -174,6 +203,11 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 		if (err)
 			goto out_free;
 		check_build_id(module, file, proof || options->sysroot || file->n_build_id);
+	}
+	if (module->status != MT_MODULE_VERIFIED) {
+		err = fetch(module, file);
+		if (err)
+			goto out_free;
 	}
 	*ret_module = module;
 	return 0;

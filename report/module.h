@@ -12,6 +12,7 @@
 
 #include "common/event.h"
 
+struct mt_debuginfod;
 struct mt_file;
 struct mt_module;
 struct mt_pack;
@@ -37,6 +38,7 @@ struct mt_module_options {
 	const char *debug_dir;	/* root of separate debug files; NULL: SYSROOT/usr/lib/debug */
 	const struct mt_pack *pack;	/* looked at first; outlives the module; NULL: none */
 	const char *sysroot;	/* folder to look for all files in; NULL: this machine's own */
+	struct mt_debuginfod *debuginfod;	/* asked for what is not found; NULL: nobody is */
 	/* One moment by both clocks, as in the header; 0: files' times are not looked at. */
 	uint64_t start_time;
 	uint64_t start_realtime;
@@ -63,7 +65,8 @@ struct mt_section {
  * as a mapping shows them, and its generation where both sides know one; anything else is refused
  * before a byte of it is read. If it was written to since it was noted, its build-id must still be
  * the noted one; one that nobody noted must not have been written to since it was first mapped.
- * Below a sysroot the build-id alone decides, and a file without one is refused. Of a pack, what
+ * Below a sysroot the build-id alone decides, and a file without one is refused. One that is
+ * refused may still come from debuginfod, by its build-id. Of a pack, what
  * was verified when it was made, or the same refusal. [vdso] is taken from this process if this
  * kernel is the recorded one and the build-id agrees. options NULL: all defaults.
  */

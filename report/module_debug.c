@@ -2,6 +2,7 @@
 #include "report/module_impl.h"
 
 #include "common/error.h"
+#include "report/debuginfod.h"
 #include "report/module_file.h"
 #include "report/pack.h"
 
@@ -69,7 +70,7 @@ static bool try_debug(struct mt_module *module, const char *path, bool have_crc,
 	return module->debug_path != NULL;
 }
 
-static void find_debug(struct mt_module *module)
+static bool find_debug(struct mt_module *module)
 {
 	char path[PATH_MAX];
 	const char *name;
@@ -81,16 +82,37 @@ static void find_debug(struct mt_module *module)
 	    !mt_module_file_build_id_path(module->debug_dir, module->build_id,
 					  module->build_id_len, path, sizeof(path)) &&
 	    try_debug(module, path, false, 0))
-		return;
+		return true;
 	name = dwelf_elf_gnu_debuglink(module->own.elf, &crc);
 	if (!name || !*name || strchr(name, '/'))
-		return;
+		return false;
 	for (i = 0;; i++) {
 		err = mt_module_file_link_path(module->debug_dir, i < 2 ? module->found_path :
 					       module->path, name, i, path, sizeof(path));
-		if (err == -ENOENT || (!err && try_debug(module, path, true, crc)))
-			return;
+		if (err == -ENOENT)
+			return false;
+		if (!err && try_debug(module, path, true, crc))
+			return true;
 	}
+}
+
+/* Not for files that have all that a debug file could give. */
+static void fetch_debug(struct mt_module *module)
+{
+	char *path;
+	int fd;
+
+	if (!module->debuginfod || !module->build_id_len ||
+	    mt_image_has_debug_info(&module->own))
+		return;
+	fd = mt_debuginfod_find(module->debuginfod, MT_DEBUGINFOD_DEBUGINFO, module->build_id,
+				module->build_id_len, module->path, &path);
+	if (fd < 0)
+		return;
+	if (accept_debug(module, fd, false, 0))
+		module->debug_path = path;
+	else
+		free(path);
 }
 
 const char *mt_module_debug_path(struct mt_module *module)
@@ -99,8 +121,8 @@ const char *mt_module_debug_path(struct mt_module *module)
 		module->debug_tried = true;
 		if (module->own.elf && module->packed)
 			find_packed_debug(module);
-		else if (module->own.elf)
-			find_debug(module);
+		else if (module->own.elf && !find_debug(module))
+			fetch_debug(module);
 	}
 	return module->debug_path ? module->debug_path : "";
 }

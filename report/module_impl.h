@@ -13,6 +13,7 @@ struct mt_module {
 	char *found_path;	/* below the sysroot */
 	char *debug_dir;
 	const struct mt_pack *pack;
+	struct mt_debuginfod *debuginfod;
 	const struct mt_packed *packed;	/* NULL: not from the pack */
 	enum mt_module_status status;
 	char reason[MT_REASON_MAX];

@@ -2,6 +2,7 @@
 #include "report/analysis.h"
 
 #include "report/completeness.h"
+#include "report/debuginfod.h"
 #include "report/jit.h"
 #include "report/symbolize.h"
 
@@ -221,5 +222,10 @@ int mt_problems_find(struct mt_analysis *a)
 				      plural(a->end.unknown_blocks));
 	if (!err)
 		err = find_refused(a);
-	return err ? err : find_refused_maps(a);
+	if (!err)
+		err = find_refused_maps(a);
+	if (!err && a->debuginfod && mt_debuginfod_failure(a->debuginfod))
+		err = mt_problems_add(&a->problems, "debuginfod servers are not asked any more: %s",
+				      mt_debuginfod_failure(a->debuginfod));
+	return err;
 }

@@ -30,7 +30,9 @@ static struct mt_report_opts parsed;
 	{ .kind = MT_OPTION_STRING, .name = "sysroot", .value = &parsed.sysroot, .arg = "DIR", \
 	  .help = "where mapped files are, known by build-id" }, \
 	{ .kind = MT_OPTION_STRING, .name = "debug-dir", .value = &parsed.debug_dir, \
-	  .arg = "DIR", .help = "separate debug files, else /usr/lib/debug" }
+	  .arg = "DIR", .help = "separate debug files, else /usr/lib/debug" }, \
+	{ .kind = MT_OPTION_STRING, .name = "debuginfod", .value = &parsed.debuginfod, \
+	  .arg = "URLS", .help = "ask these servers for files not found" }
 #define OPTION_BETWEEN \
 	{ .kind = MT_OPTION_PAIR, .name = "between", .value = parsed.between, .arg = "A B", \
 	  .help = "from mark A to mark B (B#2: the second B)" }

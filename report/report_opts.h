@@ -39,6 +39,7 @@ struct mt_report_opts {
 	bool with_binaries;
 	const char *sysroot;	/* NULL: files are looked for where they were recorded */
 	const char *debug_dir;	/* NULL: SYSROOT/usr/lib/debug */
+	const char *debuginfod;	/* URLs; NULL: those of DEBUGINFOD_URLS, if there are */
 	const char *between[2];	/* marks; NULL: all of the run */
 	bool json;
 	const char *integration;	/* symbolize: NAME,VERSION; NULL: our own */

@@ -80,8 +80,8 @@ int mt_unwinder_new(const char *arch, uint64_t code_mask, mt_unwind_find_fn find
 void mt_unwinder_free(struct mt_unwinder *unwinder);
 
 /*
- * The stack that will be unwound after the current one: where its bytes lie in memory is known before
- * it is known which of them matter, and waiting for them takes most of the time.
+ * The stack that will be unwound after the current one: where its bytes lie in memory is known
+ * before it is known which of them matter, and waiting for them takes most of the time.
  */
 static inline void mt_unwind_expect(const struct mt_stack *stack)
 {
