@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -40,6 +41,31 @@ char mt_thread_state(int pid, int tid)
 	return state_in(path);
 }
 
+/* Has SIGSTOP been sent, and not been taken yet? */
+static bool stop_is_pending(int pid)
+{
+	static const char *const fields[] = { "\nSigPnd:", "\nShdPnd:" };
+	char text[4096], *at;
+	unsigned long long pending = 0;
+	size_t i;
+	ssize_t n;
+	int fd;
+
+	snprintf(text, sizeof(text), "/proc/%d/status", pid);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	for (i = 0; i < MT_ARRAY_SIZE(fields); i++) {
+		at = strstr(text, fields[i]);
+		if (at)
+			pending |= strtoull(at + strlen(fields[i]), NULL, 16);
+	}
+	return pending >> (SIGSTOP - 1) & 1;
+}
+
 int mt_process_all_stopped(int pid)
 {
 	bool any = false, any_stopped = false;
@@ -68,6 +94,6 @@ int mt_process_all_stopped(int pid)
 	/* No thread that could be read is not the same as all stopped. */
 	if (result && !any)
 		return -ESRCH;
-	/* One that sleeps in the kernel (vfork) meets the stop before it runs any code again. */
-	return result && any_stopped;
+	/* Who sleeps in the kernel (vfork) meets a stop that was sent before it runs any code again. */
+	return result && (any_stopped || stop_is_pending(pid));
 }

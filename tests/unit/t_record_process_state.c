@@ -208,8 +208,11 @@ Test(process_state, a_thread_that_sleeps_in_vfork_counts_as_still)
 	end(pid, fd);
 }
 
-/* Sleeping alone proves nothing: the stop may not have been sent. */
-Test(process_state, one_thread_that_sleeps_in_vfork_has_not_stopped)
+/*
+ * Sleeping alone proves nothing: the stop may not have been sent. Once it has been, waiting for the
+ * state to change could take for ever: the child may be stopped too.
+ */
+Test(process_state, one_thread_that_sleeps_in_vfork_is_still_once_the_stop_is_sent)
 {
 	int fd, child;
 	pid_t pid = start(tell_tid_and_vfork, true, 0, &fd);
@@ -217,8 +220,10 @@ Test(process_state, one_thread_that_sleeps_in_vfork_has_not_stopped)
 	cr_assert_eq(hear(fd), pid);
 	child = hear(fd);
 	cr_assert_eq(thread_state_soon(pid, pid, 'D'), 'D');
-	cr_assert_eq(kill(pid, SIGSTOP), 0);
 	cr_expect_eq(mt_process_all_stopped(pid), 0);
+	cr_assert_eq(kill(pid, SIGSTOP), 0);
+	cr_expect_eq(all_stopped_soon(pid, 1), 1);
+	cr_expect_eq(mt_process_state(pid), 'D');
 	cr_assert_eq(kill(child, SIGKILL), 0);
 	/* It meets the stop where vfork() returns. */
 	cr_expect_eq(all_stopped_soon(pid, 1), 1);
