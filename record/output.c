@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,12 +59,26 @@ static int open_as(const char *path, int flags, const struct mt_identity *identi
 	return mt_as_user(identity, do_open, &opening);
 }
 
+/* Two recordings into one file would be neither. Where files cannot be locked nobody can tell. */
+static int claim(int fd, bool *created)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !flock(fd, LOCK_EX | LOCK_NB) ||
+	    errno != EWOULDBLOCK)
+		return fd;
+	close(fd);
+	*created = false;	/* whoever has locked it uses it */
+	return -EBUSY;
+}
+
 int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created)
 {
 	int fd;
 
 	if (!mt_output_is_stdout(path))
-		return open_as(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, identity, ret_created);
+		return claim(open_as(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, identity, ret_created),
+			     ret_created);
 	if (isatty(STDOUT_FILENO))
 		return -ENOTTY;
 	*ret_created = false;

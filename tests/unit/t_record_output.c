@@ -241,3 +241,26 @@ Test(output, a_pipe_is_never_restored, .init = setup, .fini = teardown)
 	cr_expect_eq(access(path, F_OK), -1);
 	cr_expect_eq(mt_output_restore(-1, path, &as_we_are), -EBADF);
 }
+
+Test(output, one_recorder_at_a_time, .init = setup, .fini = teardown)
+{
+	bool created, second;
+	int fd = open_output(path, &as_we_are, &created), other_fd;
+
+	cr_assert_geq(fd, 0);
+	cr_expect(created);
+	cr_expect_eq(open_output(path, &as_we_are, &second), -EBUSY);
+	cr_expect_not(second, "it would remove what it has not made");
+	close(fd);
+	other_fd = open_output(path, &as_we_are, &second);
+	cr_expect_geq(other_fd, 0);
+	close(other_fd);
+
+	/* What is no regular file can be shared. */
+	fd = open_output("/dev/null", &as_we_are, &created);
+	other_fd = open_output("/dev/null", &as_we_are, &second);
+	cr_expect_geq(fd, 0);
+	cr_expect_geq(other_fd, 0);
+	close(fd);
+	close(other_fd);
+}
