@@ -29,6 +29,10 @@ __u64 next_generation;
 __u32 next_stack;
 __s32 tracked_processes;
 __u32 paused;		/* by mt-record: what allocates is not recorded, what frees is */
+__u32 root_pid;		/* the command; set by mt-record */
+__u64 root_signals[MT_SIGNALS_MAX];	/* when it was last sent each by somebody else, ... */
+__u64 recorder_signals[MT_SIGNALS_MAX];	/* ... and mt-record was */
+__u32 no_stops;		/* 1: nobody is there any more to resume whom we stop */
 __u64 pressure_latch;	/* 1 from the start of an episode until mt-record ends it */
 
 /* Ring sizes are set before load. */
@@ -234,8 +238,11 @@ static __always_inline struct mt_task_state *current_state(void)
 static __always_inline void stop_process(void)
 {
 	__u32 pid = current_id() >> 32;
-	__u64 *flags = bpf_map_lookup_elem(&processes, &pid);
+	__u64 *flags;
 
+	if (no_stops)
+		return;
+	flags = bpf_map_lookup_elem(&processes, &pid);
 	if (flags)
 		__sync_fetch_and_or(flags, MT_PROCESS_STOPPED);
 	bpf_send_signal_thread(SIGSTOP);

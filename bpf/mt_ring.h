@@ -233,6 +233,9 @@ struct mt_process_code {
 	struct mt_code_chunk chunks[MT_CODE_CHUNKS];
 };
 
+/* Signals below this are watched: those that end programs are. */
+#define MT_SIGNALS_MAX 32
+
 enum mt_process_flags {
 	MT_PROCESS_STOPPED = 1,		/* by the programs, and not resumed by mt-record yet */
 	MT_PROCESS_HELD = 2,		/* somebody else has sent SIGSTOP, and no SIGCONT since */

@@ -33,6 +33,7 @@ struct mt_attach_worker {
 	struct mt_attach_report report;
 	struct mt_inode_key *probed;	/* the others are in the kernel side's map only */
 	uint32_t n_probed;
+	bool given_up;
 };
 
 int mt_attach_worker_new(const struct mt_attach_worker_config *config,
@@ -260,6 +261,8 @@ static void handle(struct mt_attach_worker *worker, const struct mt_ring_request
 	if (err < 0)
 		return;
 	worker->report.stops += err;
+	if (worker->given_up)
+		return;
 	/* Attaching late is better than not at all; the file's own mapper stands still anyway. */
 	mt_stopped_wait(worker->stopped, pid, mt_now() + STOP_DEADLINE_NS);
 	if (request->kind == MT_REQUEST_FOLLOW)
@@ -288,6 +291,11 @@ bool mt_attach_worker_run(struct mt_attach_worker *worker)
 	if (longest > worker->report.longest_stop)
 		worker->report.longest_stop = longest;
 	return pressure;
+}
+
+void mt_attach_worker_give_up(struct mt_attach_worker *worker)
+{
+	worker->given_up = true;
 }
 
 void mt_attach_worker_report_missing(struct mt_attach_worker *worker)

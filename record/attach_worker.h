@@ -71,6 +71,9 @@ int mt_attach_worker_fd(const struct mt_attach_worker *worker);
  */
 bool mt_attach_worker_run(struct mt_attach_worker *worker);
 
+/* From now on only resume who asks: the attacher may be freed. */
+void mt_attach_worker_give_up(struct mt_attach_worker *worker);
+
 /* The end: tell coverage which functions that the user named were not met. */
 void mt_attach_worker_report_missing(struct mt_attach_worker *worker);
 

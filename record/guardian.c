@@ -1,5 +1,6 @@
 #include "record/guardian.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 /* Programs end a moment after the last descriptor is closed; until then they may stop someone. */
 #define WATCH_ROUNDS 50
 #define WATCH_PAUSE_NS 10000000
+#define WALK_STEPS_MAX (1u << 18)	/* twice what the map holds */
 
 struct mt_guardian {
 	pid_t pid;
@@ -30,7 +32,24 @@ static void resume(int pid)
 		kill(pid, SIGCONT);
 }
 
-static void resume_all(struct mt_stop_table *table, struct mt_ring *requests)
+/* The programs stop whoever writes while a ring is nearly full, without a request for each. */
+static void resume_marked(int processes_fd)
+{
+	__u32 key, *previous = NULL, steps;
+	__u64 flags;
+
+	/* A key that goes meanwhile makes the walk start again. */
+	for (steps = 0; steps < WALK_STEPS_MAX; steps++) {
+		if (bpf_map_get_next_key(processes_fd, previous, &key))
+			break;
+		previous = &key;
+		if (!bpf_map_lookup_elem(processes_fd, &key, &flags) &&
+		    (flags & (MT_PROCESS_STOPPED | MT_PROCESS_HELD)) == MT_PROCESS_STOPPED)
+			resume((int)key);
+	}
+}
+
+static void resume_all(struct mt_stop_table *table, struct mt_ring *requests, int processes_fd)
 {
 	struct timespec pause = { .tv_nsec = WATCH_PAUSE_NS };
 	const void *data;
@@ -45,23 +64,33 @@ static void resume_all(struct mt_stop_table *table, struct mt_ring *requests)
 		while (mt_ring_next(requests, &data, &len))
 			if (len >= sizeof(struct mt_ring_request))
 				resume((int)((const struct mt_ring_request *)data)->pid);
+		resume_marked(processes_fd);
 		nanosleep(&pause, NULL);
 	}
 }
 
-static void close_all_but(int a, int b)
+static int compare_fds(const void *a, const void *b)
 {
-	int low = a < b ? a : b, high = a < b ? b : a;
-
-	if (low > 0)
-		syscall(SYS_close_range, 0, low - 1, 0);
-	if (high > low + 1)
-		syscall(SYS_close_range, low + 1, high - 1, 0);
-	syscall(SYS_close_range, high + 1, ~0u, 0);
+	return *(const int *)a - *(const int *)b;
 }
 
-static void run(int quit, int requests_fd, struct mt_stop_table *table)
+static void close_all_but(int *keep, size_t n)
 {
+	unsigned int first = 0;
+	size_t i;
+
+	qsort(keep, n, sizeof(*keep), compare_fds);
+	for (i = 0; i < n; i++) {
+		if ((unsigned int)keep[i] > first)
+			syscall(SYS_close_range, first, keep[i] - 1, 0);
+		first = keep[i] + 1;
+	}
+	syscall(SYS_close_range, first, ~0u, 0);
+}
+
+static void run(int quit, int requests_fd, int processes_fd, struct mt_stop_table *table)
+{
+	int keep[] = { quit, requests_fd, processes_fd };
 	struct mt_ring *requests;
 	sigset_t all;
 	char byte;
@@ -74,16 +103,16 @@ static void run(int quit, int requests_fd, struct mt_stop_table *table)
 	prctl(PR_SET_NAME, "mt-guardian");
 	if (mt_ring_open(requests_fd, &requests))
 		_exit(1);
-	close_all_but(quit, requests_fd);
+	close_all_but(keep, MT_ARRAY_SIZE(keep));
 	do {
 		n = read(quit, &byte, 1);
 	} while (n < 0 && errno == EINTR);
 	if (n == 0)
-		resume_all(table, requests);
+		resume_all(table, requests, processes_fd);
 	_exit(0);
 }
 
-int mt_guardian_start(int requests_fd, struct mt_guardian **ret_guardian)
+int mt_guardian_start(int requests_fd, int processes_fd, struct mt_guardian **ret_guardian)
 {
 	struct mt_guardian *guardian = calloc(1, sizeof(*guardian));
 	int quit[2];
@@ -106,7 +135,7 @@ int mt_guardian_start(int requests_fd, struct mt_guardian **ret_guardian)
 	guardian->pid = fork();
 	if (guardian->pid == 0) {
 		close(quit[1]);
-		run(quit[0], requests_fd, guardian->table);
+		run(quit[0], requests_fd, processes_fd, guardian->table);
 	}
 	close(quit[0]);
 	if (guardian->pid < 0) {

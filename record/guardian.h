@@ -1,8 +1,9 @@
 /*
  * record/guardian.h - a process that outlives mt-record's violent end and resumes what it stopped.
  *
- * Knows the stopped processes from shared memory, and those whose request nobody has read yet from
- * the request ring itself. Holds nothing else open: no program, no link, no file.
+ * Knows the stopped processes from shared memory, those whose request nobody has read yet from the
+ * request ring itself, and whom the programs stopped without one from the map of processes.
+ * Holds nothing else open: no program, no link, no file.
  */
 #ifndef MT_GUARDIAN_H
 #define MT_GUARDIAN_H
@@ -17,8 +18,8 @@ struct mt_stop_table {
 	int32_t pids[MT_STOP_SLOTS];
 };
 
-/* Fork it; call before there are threads. requests_fd is borrowed. -errno. */
-int mt_guardian_start(int requests_fd, struct mt_guardian **ret_guardian);
+/* Fork it; call before there are threads. The maps' descriptors are borrowed. -errno. */
+int mt_guardian_start(int requests_fd, int processes_fd, struct mt_guardian **ret_guardian);
 struct mt_stop_table *mt_guardian_table(struct mt_guardian *guardian);
 
 /* All is well: it ends without doing anything. */

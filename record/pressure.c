@@ -51,15 +51,14 @@ static int stop_tree(struct mt_programs *programs, struct episode *episode, uint
  * Attach requests first: answering them can add mappings, never events. With everybody
  * stopped, what is empty stays empty.
  */
-static int drain(struct mt_attach_worker *worker, const struct mt_pipeline *pipeline,
-		 uint64_t deadline)
+static int drain(const struct mt_pressure_config *config, uint64_t deadline)
 {
 	static const struct timespec pause = { .tv_nsec = LOOK_PAUSE_NS };
 
-	mt_attach_worker_run(worker);
-	while (!mt_pipeline_idle(pipeline)) {
-		/* With nobody to write them, records are lost either way. */
-		if (mt_pipeline_failed(pipeline))
+	mt_attach_worker_run(config->worker);
+	while (!mt_pipeline_idle(config->pipeline)) {
+		/* With nobody to write them, or nobody to wait, records are lost either way. */
+		if (mt_pipeline_failed(config->pipeline) || config->give_up(config->arg))
 			return 0;
 		if (mt_now() > deadline)
 			return -ETIMEDOUT;
@@ -68,24 +67,24 @@ static int drain(struct mt_attach_worker *worker, const struct mt_pipeline *pipe
 	return 0;
 }
 
-int mt_pressure_episode(struct mt_programs *programs, struct mt_stopped *stopped,
-			struct mt_attach_worker *worker, struct mt_pipeline *pipeline,
-			uint64_t timeout, struct mt_pressure_report *report)
+int mt_pressure_episode(const struct mt_pressure_config *config,
+			struct mt_pressure_report *report)
 {
-	struct episode episode = { .stopped = stopped };
+	struct episode episode = { .stopped = config->stopped };
 	uint64_t start = mt_now(), took;
-	uint64_t deadline = timeout > UINT64_MAX - start ? UINT64_MAX : start + timeout;
+	uint64_t deadline = config->timeout > UINT64_MAX - start ? UINT64_MAX :
+								   start + config->timeout;
 	int err;
 
-	err = stop_tree(programs, &episode, deadline);
+	err = stop_tree(config->programs, &episode, deadline);
 	if (!err)
-		err = drain(worker, pipeline, deadline);
+		err = drain(config, deadline);
 	if (err)
-		mt_programs_each_process(programs, kill_one, NULL);
+		mt_programs_each_process(config->programs, kill_one, NULL);
 
 	/* The latch first: who is resumed would be stopped again at once. */
-	mt_programs_end_pressure(programs);
-	mt_stopped_release(stopped, MT_STOP_PRESSURE);
+	mt_programs_end_pressure(config->programs);
+	mt_stopped_release(config->stopped, MT_STOP_PRESSURE);
 	took = mt_now() - start;
 	report->episodes++;
 	report->total += took;

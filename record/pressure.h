@@ -4,6 +4,7 @@
 #ifndef MT_PRESSURE_H
 #define MT_PRESSURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mt_attach_worker;
@@ -19,13 +20,23 @@ struct mt_pressure_report {
 	uint64_t longest;
 };
 
+/* All are borrowed. give_up is asked while nothing else is to be done. */
+struct mt_pressure_config {
+	struct mt_programs *programs;
+	struct mt_stopped *stopped;
+	struct mt_attach_worker *worker;
+	struct mt_pipeline *pipeline;
+	uint64_t timeout;	/* ns */
+	bool (*give_up)(void *arg);
+	void *arg;
+};
+
 /*
  * Run one episode that the kernel side has begun: stop the tree, drain every pipeline, answer
  * attach requests without resuming anybody, end the episode, resume. At most timeout ns:
- * then -ETIMEDOUT, the tree killed (and resumed, to die).
+ * then -ETIMEDOUT, the tree killed (and resumed, to die). Given up, it ends early; 0.
  */
-int mt_pressure_episode(struct mt_programs *programs, struct mt_stopped *stopped,
-			struct mt_attach_worker *worker, struct mt_pipeline *pipeline,
-			uint64_t timeout, struct mt_pressure_report *report);
+int mt_pressure_episode(const struct mt_pressure_config *config,
+			struct mt_pressure_report *report);
 
 #endif

@@ -94,6 +94,6 @@ int mt_process_all_stopped(int pid)
 	/* No thread that could be read is not the same as all stopped. */
 	if (result && !any)
 		return -ESRCH;
-	/* Who sleeps in the kernel (vfork) meets a stop that was sent before it runs any code again. */
+	/* Who sleeps in the kernel (vfork) meets a stop that was sent before it runs any code. */
 	return result && (any_stopped || stop_is_pending(pid));
 }

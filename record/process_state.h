@@ -9,8 +9,8 @@ char mt_process_state(int pid);
 char mt_thread_state(int pid, int tid);
 
 /*
- * 1: every thread stands still, or sleeps where it meets a stop that has been sent before it runs any
- * code; 0: not yet; -ESRCH: the process is gone.
+ * 1: every thread stands still, or sleeps where it meets a stop that has been sent before it runs
+ * any code; 0: not yet; -ESRCH: the process is gone.
  */
 int mt_process_all_stopped(int pid);
 

@@ -64,7 +64,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->bss->paused = options->paused;
 	skel->rodata->pressure_on = options->pressure;
 	skel->rodata->ring_limit = options->ring_size / 4 * 3;
-	skel->rodata->stack_ring_limit = options->stack_ring_size / 4 * 3;
+	skel->rodata->stack_ring_limit = options->stack_ring_limit;
 	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring_size);
@@ -175,9 +175,23 @@ int mt_programs_track(struct mt_programs *programs, int pidfd, int pid)
 
 	if (!err)
 		err = bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_ANY);
-	if (!err)
+	if (!err) {
+		programs->skel->bss->root_pid = key;
 		__atomic_add_fetch(&programs->skel->bss->tracked_processes, 1, __ATOMIC_RELAXED);
+	}
 	return err;
+}
+
+uint64_t mt_programs_root_signal(const struct mt_programs *programs, int sig)
+{
+	return sig >= 0 && sig < MT_SIGNALS_MAX ?
+	       __atomic_load_n(&programs->skel->bss->root_signals[sig], __ATOMIC_RELAXED) : 0;
+}
+
+uint64_t mt_programs_own_signal(const struct mt_programs *programs, int sig)
+{
+	return sig >= 0 && sig < MT_SIGNALS_MAX ?
+	       __atomic_load_n(&programs->skel->bss->recorder_signals[sig], __ATOMIC_RELAXED) : 0;
 }
 
 int mt_programs_adopt(struct mt_programs *programs, int pid)
@@ -309,6 +323,20 @@ void mt_programs_pause(struct mt_programs *programs, bool pause)
 	__atomic_store_n(&programs->skel->bss->paused, pause, __ATOMIC_SEQ_CST);
 }
 
+static void resume_one(void *arg, int pid, uint64_t flags)
+{
+	if ((flags & (MT_PROCESS_STOPPED | MT_PROCESS_HELD)) != MT_PROCESS_STOPPED)
+		return;
+	mt_programs_unstop(arg, pid);
+	kill(pid, SIGCONT);
+}
+
+void mt_programs_end_stops(struct mt_programs *programs)
+{
+	__atomic_store_n(&programs->skel->bss->no_stops, 1, __ATOMIC_RELEASE);
+	mt_programs_each_process(programs, resume_one, programs);
+}
+
 void mt_programs_end_pressure(struct mt_programs *programs)
 {
 	__atomic_store_n(&programs->skel->bss->pressure_latch, 0, __ATOMIC_RELEASE);
@@ -364,6 +392,11 @@ int mt_programs_stacks_fd(const struct mt_programs *programs)
 int mt_programs_requests_fd(const struct mt_programs *programs)
 {
 	return bpf_map__fd(programs->skel->maps.requests);
+}
+
+int mt_programs_processes_fd(const struct mt_programs *programs)
+{
+	return processes_fd(programs);
 }
 
 struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs)

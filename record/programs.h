@@ -18,6 +18,7 @@ struct mt_programs_options {
 	uint32_t stack_size;
 	uint64_t ring_size;		/* powers of two, multiples of the page size */
 	uint64_t stack_ring_size;
+	uint64_t stack_ring_limit;	/* bytes in it from which pressure begins */
 	enum mt_attach_mode attach_mode;
 	enum mt_watch watch;
 	bool pressure;			/* stop the tree rather than lose records */
@@ -37,8 +38,12 @@ void mt_programs_free(struct mt_programs *programs);
 /* What is at work: never AUTO. */
 enum mt_watch mt_programs_watch(const struct mt_programs *programs);
 
-/* Track a process that has one thread, and all it will create. */
+/* Track the command, a process that has one thread, and all it will create. */
 int mt_programs_track(struct mt_programs *programs, int pidfd, int pid);
+
+/* When somebody last sent this signal to the command, and to us; 0: never. CLOCK_MONOTONIC, ns. */
+uint64_t mt_programs_root_signal(const struct mt_programs *programs, int sig);
+uint64_t mt_programs_own_signal(const struct mt_programs *programs, int sig);
 
 /*
  * Track a running process with all its threads, and all they will create. Its executable memory
@@ -70,6 +75,12 @@ void mt_programs_unstop(struct mt_programs *programs, int pid);
  */
 void mt_programs_pause(struct mt_programs *programs, bool pause);
 
+/*
+ * The recording is over: the programs stop nobody any more, and whom they have stopped goes on. To
+ * be called once more when the last program that was running then must be done.
+ */
+void mt_programs_end_stops(struct mt_programs *programs);
+
 /* End an episode of pressure: writers are no longer stopped. */
 void mt_programs_end_pressure(struct mt_programs *programs);
 
@@ -85,10 +96,11 @@ int mt_programs_know_inode(struct mt_programs *programs, const struct mt_inode_k
 /* Was it made known? Those not used for long are forgotten once there are many. */
 bool mt_programs_knows_inode(const struct mt_programs *programs, const struct mt_inode_key *key);
 
-/* Borrowed map fds of the rings. */
+/* Borrowed map fds of the rings, and of the processes by pid (enum mt_process_flags). */
 int mt_programs_events_fd(const struct mt_programs *programs);
 int mt_programs_stacks_fd(const struct mt_programs *programs);
 int mt_programs_requests_fd(const struct mt_programs *programs);
+int mt_programs_processes_fd(const struct mt_programs *programs);
 struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs);
 
 /* Forget processes that are gone though their exit was missed. */

@@ -7,7 +7,6 @@
 #include "record/control.h"
 
 #define RING_MIN (64u << 10)
-#define RING_MAX (1u << 30)
 #define RING_DEFAULT (32u << 20)
 #define STACK_RING_DEFAULT (64u << 20)	/* a process that starts has all its paths to define */
 #define STACK_DEFAULT 32768
@@ -99,10 +98,10 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		{ .kind = MT_OPTION_FLAG, .name = "start-disabled",
 		  .value = &opts->start_disabled },
 		{ .kind = MT_OPTION_SIZE, .name = "ring-size", .value = &opts->ring_size,
-		  .arg = "SIZE", .min = RING_MIN, .max = RING_MAX },
+		  .arg = "SIZE", .min = RING_MIN, .max = MT_RING_SIZE_MAX },
 		{ .kind = MT_OPTION_SIZE, .name = "stack-ring-size",
 		  .value = &opts->stack_ring_size, .arg = "SIZE", .min = RING_MIN,
-		  .max = RING_MAX },
+		  .max = MT_RING_SIZE_MAX },
 		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
 		  .choices = watch },
 		{ .kind = MT_OPTION_CHOICE, .name = "probe-site", .value = &opts->probe_site,

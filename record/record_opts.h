@@ -12,6 +12,8 @@
 #include "record/allocator_spec.h"
 #include "record/watch.h"
 
+#define MT_RING_SIZE_MAX (1u << 30)
+
 /* How long to record. */
 enum mt_follow {
 	MT_FOLLOW_TREE,		/* until every process of the tree is gone */

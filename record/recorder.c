@@ -1,5 +1,6 @@
 #include "record/recorder.h"
 
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "record/adopt.h"
@@ -36,6 +37,24 @@ static const char *end_reason(const struct mt_recorder *rec)
 	return rec->root_gone ? "exited" : "failed";
 }
 
+/*
+ * The end has been asked for twice. Should it take long (nobody may read our output any more), the
+ * next signal ends us as it would end anybody; what is in the file by then is readable.
+ */
+static void heed_signals(struct mt_recorder *rec)
+{
+	struct signalfd_siginfo info;
+
+	while (read(rec->signal_fd, &info, sizeof(info)) > 0)
+		;
+	/* A shell's background job has some ignored from the start. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &rec->old_mask, NULL);
+}
+
 static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 {
 	struct mt_recording recording = {
@@ -56,6 +75,9 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 		.attach_report = *mt_attach_worker_report(rec->worker),
 	};
 
+	mt_programs_end_stops(rec->programs);
+	if (rec->interrupts >= 2)
+		heed_signals(rec);
 	mt_attach_worker_report_missing(rec->worker);
 	mt_recorder_finish_commands(rec);
 	mt_pipeline_finish(rec->pipeline, rec->status_known, rec->root_status, end_reason(rec),
@@ -74,6 +96,8 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 static void release(struct mt_recorder *rec)
 {
 	mt_attacher_free(rec->attacher);
+	if (rec->programs)
+		mt_programs_end_stops(rec->programs);
 	mt_attach_worker_free(rec->worker);
 	mt_adoption_free(rec->adoption);
 	mt_pipeline_free(rec->pipeline);
@@ -118,6 +142,8 @@ int mt_recorder_run(const struct mt_record_opts *opts, mt_attach_notify_fn notif
 		rec.output_created = false;
 		mt_recorder_loop(&rec);
 		finish(&rec, ret_recording);
+	} else if (rec.executed) {
+		mt_recorder_loop(&rec);
 	}
 	over = mt_now();
 	release(&rec);

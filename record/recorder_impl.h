@@ -42,12 +42,14 @@ struct mt_recorder {
 	struct mt_pressure_report pressure;
 	bool pressure_timeout;
 	enum mt_attach_mode attach_mode;
+	uint32_t stack_ring_size;	/* at least what was asked for */
 	bool seccomp_hazard;		/* record/seccomp_hazard.h */
 	int output_fd;			/* -1 once the writer has it */
 	int kept_fd;			/* another one for the same file, to look after it */
 	bool output_created;
 	int signal_fd;
 	sigset_t old_mask;
+	bool executed;			/* the command runs: it is to be waited for */
 	int root_pid;
 	int root_fd;			/* pidfd; -1 once it is gone */
 	bool root_gone;
@@ -57,6 +59,8 @@ struct mt_recorder {
 	uint64_t start_time;
 	bool duration_over;
 	unsigned int interrupts;
+	int last_signal;		/* of those that interrupt */
+	uint64_t last_signal_time;
 	char *error;
 	char *log;
 };
@@ -66,6 +70,9 @@ int mt_recorder_fail(struct mt_recorder *rec, int status, const char *what, int 
 
 /* 0, or an exit status and a line in error. */
 int mt_recorder_start(struct mt_recorder *rec);
+
+/* The file is full or gone: leave the command alone from here on. */
+void mt_recorder_give_up(struct mt_recorder *rec);
 
 /*
  * Do the commands that are there, up to one that has to wait. At the end: all of them; no answer

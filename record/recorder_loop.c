@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/clock.h"
@@ -16,6 +17,8 @@
 #define TREE_POLL_MS 20
 #define PING_POLL_MS 1
 #define FORGET_POLLS 50
+#define TOGETHER_NS 20000000
+#define SAME_NS 100000000	/* nobody presses Ctrl-C twice within this */
 
 /* Our child's end is reaped; of a process that is not ours only the end is known. */
 static void look_at_root(struct mt_recorder *rec, bool ended)
@@ -34,29 +37,61 @@ static void look_at_root(struct mt_recorder *rec, bool ended)
 	}
 }
 
+/* Has the command been sent it in one go with us, through a process group? */
+static bool sent_to_both(const struct mt_recorder *rec, int sig)
+{
+	static const struct timespec pause = { .tv_nsec = TOGETHER_NS };
+	uint64_t own = mt_programs_own_signal(rec->programs, sig), root;
+
+	/* It may be next. */
+	nanosleep(&pause, NULL);
+	root = mt_programs_root_signal(rec->programs, sig);
+	return root && (root > own ? root - own : own - root) < TOGETHER_NS;
+}
+
 /*
- * A signal from the terminal has reached the command too; one sent to us alone is passed on.
- * The second ends the recording, and the first does if there is no command to end it.
+ * A signal from the terminal or to our process group has reached the command too; one sent to us
+ * alone is passed on. The second ends the recording, and the first does if there is no command to
+ * end it. timeout(1) sends each twice, to us and to the group: that is one.
  */
 static void take_signal(struct mt_recorder *rec)
 {
 	struct signalfd_siginfo info;
+	uint64_t now = mt_now(), before = rec->last_signal_time;
+	int sig;
 
 	if (read(rec->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	sig = (int)info.ssi_signo;
+	rec->last_signal_time = now;
+	if (sig == rec->last_signal && now - before < SAME_NS)
+		return;
+	rec->last_signal = sig;
 	rec->interrupts++;
 	if (!rec->target || rec->root_gone)
 		rec->interrupts++;
-	else if (info.ssi_code != SI_KERNEL)
-		syscall(SYS_pidfd_send_signal, rec->root_fd, info.ssi_signo, NULL, 0);
+	else if (rec->interrupts < 2 && info.ssi_code != SI_KERNEL && !sent_to_both(rec, sig))
+		syscall(SYS_pidfd_send_signal, rec->root_fd, sig, NULL, 0);
+}
+
+/* Asked while the command stands still, which may be for as long as nobody reads our output. */
+static bool has_enough(void *arg)
+{
+	struct mt_recorder *rec = arg;
+
+	take_signal(rec);
+	return rec->interrupts >= 2;
 }
 
 static void answer_requests(struct mt_recorder *rec)
 {
-	if (!mt_attach_worker_run(rec->worker))
-		return;
-	if (mt_pressure_episode(rec->programs, rec->stopped, rec->worker, rec->pipeline,
-				rec->opts->pressure_timeout, &rec->pressure))
+	const struct mt_pressure_config config = {
+		.programs = rec->programs, .stopped = rec->stopped, .worker = rec->worker,
+		.pipeline = rec->pipeline, .timeout = rec->opts->pressure_timeout,
+		.give_up = has_enough, .arg = rec,
+	};
+
+	if (mt_attach_worker_run(rec->worker) && mt_pressure_episode(&config, &rec->pressure))
 		rec->pressure_timeout = true;
 }
 
@@ -95,6 +130,14 @@ static bool is_over(struct mt_recorder *rec)
 	return rec->opts->follow == MT_FOLLOW_ROOT || mt_programs_tracked(rec->programs) <= 0;
 }
 
+void mt_recorder_give_up(struct mt_recorder *rec)
+{
+	mt_attach_worker_give_up(rec->worker);
+	mt_attacher_free(rec->attacher);
+	rec->attacher = NULL;
+	mt_programs_end_stops(rec->programs);
+}
+
 void mt_recorder_loop(struct mt_recorder *rec)
 {
 	struct pollfd fds[] = {
@@ -114,12 +157,9 @@ void mt_recorder_loop(struct mt_recorder *rec)
 			take_signal(rec);
 		look_at_root(rec, fds[2].revents & POLLIN);
 		fds[2].fd = rec->root_fd;
-		if (rec->control)
+		if (rec->control && rec->pipeline)
 			mt_recorder_take_commands(rec);
-		/* The file is full or gone: leave the command alone from here on. */
-		if (rec->attacher && mt_pipeline_failed(rec->pipeline)) {
-			mt_attacher_free(rec->attacher);
-			rec->attacher = NULL;
-		}
+		if (rec->attacher && mt_pipeline_failed(rec->pipeline))
+			mt_recorder_give_up(rec);
 	}
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/mt_ring.h"
 #include "common/artifact.h"
 #include "common/version.h"
 #include "record/adopt.h"
@@ -52,6 +53,11 @@ static int open_output(struct mt_recorder *rec)
 	if (rec->output_fd == -ENOTTY)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED, "a recording is not for a terminal; "
 					"use -o FILE or a pipe", -ENOTTY);
+	if (rec->output_fd == -EBUSY) {
+		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "%s: another recorder is writing it",
+			 rec->opts->output);
+		return MT_EXIT_FAILED;
+	}
 	if (rec->output_fd < 0)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, rec->output_fd);
 	rec->kept_fd = fcntl(rec->output_fd, F_DUPFD_CLOEXEC, 3);
@@ -109,12 +115,29 @@ static int avoid_harm(struct mt_recorder *rec)
 	return MT_EXIT_FAILED;
 }
 
+/*
+ * When the programs find the stack ring filling up and stop whoever fills it, each processor can be
+ * about to add one more definition. They must fit, or a pause would not save them.
+ */
+static uint32_t stack_ring_for(const struct mt_record_opts *opts, uint64_t *ret_limit)
+{
+	uint64_t more = (sysconf(_SC_NPROCESSORS_CONF) + 1) *
+			(sizeof(struct mt_ring_stack) + opts->stack_size + 8);
+	uint64_t size = opts->stack_ring_size;
+
+	while (opts->pressure_timeout && size < 2 * more && size < MT_RING_SIZE_MAX)
+		size *= 2;
+	*ret_limit = size - size / 4;
+	if (size > more && size - more < *ret_limit)
+		*ret_limit = size - more;
+	return (uint32_t)size;
+}
+
 static int load(struct mt_recorder *rec)
 {
 	struct mt_programs_options options = {
 		.stack_size = rec->opts->stack_size,
 		.ring_size = rec->opts->ring_size,
-		.stack_ring_size = rec->opts->stack_ring_size,
 		.pressure = rec->opts->pressure_timeout != 0,
 		.paused = rec->opts->start_disabled,
 		.watch = rec->opts->watch,
@@ -122,6 +145,8 @@ static int load(struct mt_recorder *rec)
 	struct mt_probe_programs probes;
 	int err;
 
+	rec->stack_ring_size = stack_ring_for(rec->opts, &options.stack_ring_limit);
+	options.stack_ring_size = rec->stack_ring_size;
 	options.attach_mode = rec->attach_mode = mt_attach_detect();
 	err = mt_programs_load(&options, rec->log, &rec->programs);
 	if (err) {
@@ -150,7 +175,8 @@ static int arm(struct mt_recorder *rec)
 	int err = mt_mmap_events_new(&rec->mappings);
 
 	if (!err)
-		err = mt_guardian_start(mt_programs_requests_fd(rec->programs), &rec->guardian);
+		err = mt_guardian_start(mt_programs_requests_fd(rec->programs),
+					mt_programs_processes_fd(rec->programs), &rec->guardian);
 	if (!err)
 		err = mt_stopped_new(rec->programs, mt_guardian_table(rec->guardian),
 				     &rec->stopped);
@@ -211,8 +237,10 @@ static int execute(struct mt_recorder *rec)
 
 	rec->start_time = mt_now();
 	err = mt_target_open_gate(rec->target);
-	if (!err)
+	if (!err) {
+		rec->executed = true;
 		return 0;
+	}
 	return mt_recorder_fail(rec, err == -ENOENT ? MT_EXIT_NOT_FOUND : MT_EXIT_NOT_EXECUTABLE,
 				rec->opts->command[0], err);
 }
@@ -252,7 +280,7 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 		.code_mask = UINT64_MAX,
 		.stack_size = rec->opts->stack_size,
 		.ring_size = rec->opts->ring_size,
-		.stack_ring_size = rec->opts->stack_ring_size,
+		.stack_ring_size = rec->stack_ring_size,
 		.watch = mt_watch_name(mt_programs_watch(rec->programs)),
 		.attach = mt_attach_mode_name(rec->attach_mode),
 		.mapping_source = "perf",
@@ -304,8 +332,7 @@ static int start_writing(struct mt_recorder *rec)
 	}
 	if (!err)
 		return 0;
-	/* Whoever waits for us goes on. */
-	mt_attach_worker_run(rec->worker);
+	mt_recorder_give_up(rec);
 	return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, err);
 }
 

@@ -30,6 +30,23 @@ for threads in 1 8 64; do
 	done
 done
 
+# Deep stacks, and parents that sleep in vfork() while their child is stopped.
+cat >spawn.py <<'EOF'
+import os
+ended = 0
+for _ in range(150):
+    x = [bytes(k) for k in range(300)]
+    pid = os.posix_spawn("/bin/ls", ["ls", "/"], os.environ,
+                         file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+    ended += os.waitpid(pid, 0)[1] == 0
+print(ended)
+EOF
+code=0
+mt-record --pressure-timeout inf --ring-size 64K --stack-ring-size 64K -o run.mt -- \
+	/usr/bin/python3 spawn.py >out.txt 2>err.txt || code=$?
+is 'processes spawned, small rings: nothing lost' $code 0
+is 'processes spawned, small rings: all ended well' "$(cat out.txt)" 150
+
 # What is made in all is the same in every run of one thread.
 mt-record -o run.mt -- "$WORKLOADS/storm" 1 60013 >out.txt 2>err.txt
 is 'large rings: nothing lost' $? 0

@@ -10,10 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/mt_ring.h"
 #include "record/process_state.h"
 
-/* What stands for mt-record, and two processes that stand still. */
-static pid_t recorder, listed, unlisted;
+/*
+ * What stands for mt-record, and three processes that stand still: in the table of stops, in the
+ * map of processes as stopped by the programs, and there as stopped by somebody else too.
+ */
+static pid_t recorder, listed, marked, unlisted;
 static int ready, go;	/* the recorder says it is ready, we say that it may end well */
 
 static void pause_ms(long ms)
@@ -47,13 +51,13 @@ static pid_t start_stopped(void)
 	return pid;
 }
 
-static void run_recorder(int ring, int ready_fd, int go_fd)
+static void run_recorder(int ring, int processes, int ready_fd, int go_fd)
 {
 	struct mt_guardian *guardian;
 	char byte;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (mt_guardian_start(ring, &guardian))
+	if (mt_guardian_start(ring, processes, &guardian))
 		_exit(1);
 	mt_guardian_table(guardian)->pids[0] = -1;
 	mt_guardian_table(guardian)->pids[MT_STOP_SLOTS - 1] = listed;
@@ -63,28 +67,41 @@ static void run_recorder(int ring, int ready_fd, int go_fd)
 	_exit(0);
 }
 
+static void mark(int processes, pid_t pid, uint64_t flags)
+{
+	uint32_t key = (uint32_t)pid;
+
+	cr_assert_eq(bpf_map_update_elem(processes, &key, &flags, BPF_ANY), 0);
+}
+
 static void setup(void)
 {
-	int ready_fds[2], go_fds[2], ring;
+	int ready_fds[2], go_fds[2], ring, processes;
 	char byte;
 
 	if (geteuid() != 0)
 		cr_skip_test("a ring needs root");
 	ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "t_guardian", 0, 0, 4096, NULL);
 	cr_assert_geq(ring, 0, "no ring: %s", strerror(errno));
+	processes = bpf_map_create(BPF_MAP_TYPE_HASH, "t_guardian", 4, 8, 16, NULL);
+	cr_assert_geq(processes, 0, "no map: %s", strerror(errno));
 	/* A guardian that is left alone becomes our child. */
 	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	listed = start_stopped();
+	marked = start_stopped();
 	unlisted = start_stopped();
+	mark(processes, marked, MT_PROCESS_STOPPED);
+	mark(processes, unlisted, MT_PROCESS_STOPPED | MT_PROCESS_HELD);
 	cr_assert_eq(pipe(ready_fds), 0);
 	cr_assert_eq(pipe(go_fds), 0);
 	recorder = fork();
 	cr_assert_geq(recorder, 0);
 	if (recorder == 0)
-		run_recorder(ring, ready_fds[1], go_fds[0]);
+		run_recorder(ring, processes, ready_fds[1], go_fds[0]);
 	close(ready_fds[1]);
 	close(go_fds[0]);
 	close(ring);
+	close(processes);
 	ready = ready_fds[0];
 	go = go_fds[1];
 	cr_assert_eq(read(ready, &byte, 1), 1);
@@ -97,9 +114,10 @@ static void teardown(void)
 	if (!listed)
 		return;
 	kill(listed, SIGKILL);
+	kill(marked, SIGKILL);
 	kill(unlisted, SIGKILL);
 	/* They and, if it has not been waited for, the guardian. */
-	for (i = 0; i < 4 && waitpid(-1, NULL, 0) > 0; i++)
+	for (i = 0; i < 5 && waitpid(-1, NULL, 0) > 0; i++)
 		;
 	close(ready);
 	close(go);
@@ -114,12 +132,13 @@ Test(guardian, resumes_what_a_killed_recorder_had_stopped, .init = setup, .fini 
 	cr_assert_eq(mt_process_state(listed), 'T');
 	cr_assert_eq(kill(recorder, SIGKILL), 0);
 	cr_expect_eq(state_soon(listed, 'S'), 'S');
+	cr_expect_eq(state_soon(marked, 'S'), 'S');
 	cr_assert_eq(waitpid(recorder, &status, 0), recorder);
 
 	/* When it has looked long enough it ends; who was not ours stands still as before. */
 	pid = waitpid(-1, &status, 0);
 	cr_expect_gt(pid, 0);
-	cr_expect(pid != listed && pid != unlisted);
+	cr_expect(pid != listed && pid != marked && pid != unlisted);
 	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	cr_expect_eq(mt_process_state(unlisted), 'T');
 }
@@ -134,6 +153,7 @@ Test(guardian, does_nothing_if_the_recorder_ends_well, .init = setup, .fini = te
 	cr_assert_eq(WEXITSTATUS(status), 0);
 	/* mt_guardian_free() has waited for it: whatever it did is done. */
 	cr_expect_eq(mt_process_state(listed), 'T');
+	cr_expect_eq(mt_process_state(marked), 'T');
 	cr_expect_eq(mt_process_state(unlisted), 'T');
 	cr_expect_eq(waitpid(-1, NULL, WNOHANG), 0, "a process is left");
 }

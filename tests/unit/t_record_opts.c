@@ -25,7 +25,7 @@ Test(record_opts, defaults)
 	cr_assert_str_eq(opts.output, "run.mt");
 	cr_assert_eq(opts.stack_size, 32768);
 	cr_assert_eq(opts.ring_size, 32u << 20);
-	cr_assert_eq(opts.stack_ring_size, 32u << 20);
+	cr_assert_eq(opts.stack_ring_size, 64u << 20);
 	cr_assert_not(opts.quiet);
 	cr_assert_eq(opts.n_command, 2);
 	cr_assert_str_eq(opts.command[1], "-l");
