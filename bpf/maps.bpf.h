@@ -106,6 +106,14 @@ struct {
 	__type(value, __u32);
 } no_programs SEC(".maps");
 
+/* The same for programs of sessions: an array is for programs of one kind. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} no_sessions SEC(".maps");
+
 const volatile bool never;
 
 /*
@@ -118,6 +126,12 @@ static __always_inline void use_kernel_stack(void *ctx)
 {
 	if (never)
 		bpf_tail_call(ctx, &no_programs, 0);
+}
+
+static __always_inline void use_kernel_stack_in_session(void *ctx)
+{
+	if (never)
+		bpf_tail_call(ctx, &no_sessions, 0);
 }
 
 /*

@@ -238,18 +238,16 @@ static __always_inline bool forwarded(struct mt_task_state *state, struct pt_reg
 	return true;
 }
 
-SEC("uprobe")
-int probe_alloc(struct pt_regs *ctx)
+/* Is it a call whose end is to be seen? */
+static __always_inline bool begin_call(struct pt_regs *ctx, struct mt_task_state *state)
 {
-	struct mt_task_state *state = current_state();
 	__u64 cookie = bpf_get_attach_cookie(ctx), sp = PT_REGS_SP(ctx);
 	struct mt_call *call;
 	bool unrecorded;
 	__u32 kind;
 
-	use_kernel_stack(ctx);
-	if (!state || inside_allocator(state, sp, cookie))
-		return 0;
+	if (inside_allocator(state, sp, cookie))
+		return false;
 	if (state->waiting.cookie && sp >= state->waiting.sp)
 		state->waiting.cookie = 0;
 
@@ -259,7 +257,7 @@ int probe_alloc(struct pt_regs *ctx)
 	if (unrecorded && kind != MT_RING_REALLOC) {
 		/* One that was abandoned must not be taken for this one when it returns. */
 		call->cookie = 0;
-		return 0;
+		return false;
 	}
 	fill_call(call, ctx, cookie);
 	call->unrecorded = unrecorded;
@@ -271,6 +269,17 @@ int probe_alloc(struct pt_regs *ctx)
 	call->cookie = cookie;
 	if (kind == MT_RING_FREE && call->old_addr && !forwarded(state, ctx, call->old_addr))
 		submit_free(call->old_addr, call->begin, cookie);
+	return true;
+}
+
+SEC("uprobe")
+int probe_alloc(struct pt_regs *ctx)
+{
+	struct mt_task_state *state = current_state();
+
+	use_kernel_stack(ctx);
+	if (state)
+		begin_call(ctx, state);
 	return 0;
 }
 
@@ -385,20 +394,46 @@ static __always_inline void end_call(struct pt_regs *ctx, struct mt_task_state *
 	call->cookie = 0;
 }
 
+/* The return has popped the slot that the entry saw at sp. */
+static __always_inline __u64 sp_at_entry(struct pt_regs *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	return PT_REGS_SP(ctx) - 8;
+#else
+	return PT_REGS_SP(ctx);
+#endif
+}
+
 SEC("uprobe")
 int probe_return(struct pt_regs *ctx)
 {
 	struct mt_task_state *state = current_state();
 
 	use_kernel_stack(ctx);
+	if (state)
+		end_call(ctx, state, sp_at_entry(ctx));
+	return 0;
+}
+
+/*
+ * Both ends of a call, as a session (Linux 6.13 and later): the entry answers 1 if the return need
+ * not be probed, so that nested calls and other people's processes go without. A call's own
+ * cookie is not needed, its thread's state says all; and the kernel function that tells the ends
+ * apart has not had the same arguments in all versions, while the address does as well: only at
+ * entry is the instruction that of the probe.
+ */
+SEC("uprobe")
+int probe_call(struct pt_regs *ctx)
+{
+	bool entry = PT_REGS_IP(ctx) == bpf_get_func_ip(ctx);
+	struct mt_task_state *state = current_state();
+
+	use_kernel_stack_in_session(ctx);
 	if (!state)
-		return 0;
-#if defined(__TARGET_ARCH_x86)
-	/* The return has popped the slot that the entry saw at sp. */
-	end_call(ctx, state, PT_REGS_SP(ctx) - 8);
-#else
-	end_call(ctx, state, PT_REGS_SP(ctx));
-#endif
+		return entry;
+	if (entry)
+		return !begin_call(ctx, state);
+	end_call(ctx, state, sp_at_entry(ctx));
 	return 0;
 }
 

@@ -24,31 +24,51 @@ struct mt_attacher {
 	size_t cap_fds;
 };
 
-enum mt_attach_mode mt_attach_detect(void)
+static bool kernel_has(uint32_t attach_type)
 {
 	static const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = MT_BPF_TRACE_UPROBE_MULTI);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type);
 	uint64_t offset = 0, cookie = 0;
 	int prog_fd, link_fd;
 
 	prog_fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "mt_detect", "GPL", insns,
 				MT_ARRAY_SIZE(insns), &opts);
 	if (prog_fd < 0)
-		return MT_ATTACH_PERF;
+		return false;
 	/* A folder is no file to probe: a kernel that gets as far as noticing has such links. */
-	link_fd = mt_uprobe_multi_link(prog_fd, "/", &offset, &cookie, 1, false);
+	link_fd = mt_uprobe_multi_link(prog_fd, attach_type, "/", &offset, &cookie, 1, false);
 	close(prog_fd);
 	if (link_fd >= 0)
 		close(link_fd);
-	return link_fd == -EBADF ? MT_ATTACH_MULTI : MT_ATTACH_PERF;
+	return link_fd == -EBADF;
+}
+
+int mt_attach_choose(enum mt_attach_mode wanted, enum mt_attach_mode *ret_mode)
+{
+	if ((wanted == MT_ATTACH_AUTO || wanted == MT_ATTACH_SESSION) &&
+	    kernel_has(MT_BPF_TRACE_UPROBE_SESSION))
+		*ret_mode = MT_ATTACH_SESSION;
+	else if ((wanted == MT_ATTACH_AUTO || wanted == MT_ATTACH_MULTI) &&
+		 kernel_has(MT_BPF_TRACE_UPROBE_MULTI))
+		*ret_mode = MT_ATTACH_MULTI;
+	else if (wanted == MT_ATTACH_AUTO || wanted == MT_ATTACH_PERF)
+		*ret_mode = MT_ATTACH_PERF;
+	else
+		return -EOPNOTSUPP;
+	return 0;
 }
 
 const char *mt_attach_mode_name(enum mt_attach_mode mode)
 {
-	return mode == MT_ATTACH_MULTI ? "multi" : "perf";
+	static const char *const names[] = {
+		[MT_ATTACH_AUTO] = "auto", [MT_ATTACH_SESSION] = "session",
+		[MT_ATTACH_MULTI] = "multi", [MT_ATTACH_PERF] = "perf",
+	};
+
+	return names[mode];
 }
 
 /* An unsigned number after prefix in a one-line sysfs file. */
@@ -127,8 +147,17 @@ static int keep_fd(struct mt_attacher *attacher, int fd)
 	return 0;
 }
 
-static int attach_multi(struct mt_attacher *attacher, int prog_fd, const char *path,
-			const struct mt_probe *probes, size_t n, bool is_return)
+enum ends { ENTRY, RETURN, BOTH };
+
+/* What is attached to the probes of some roles, in the order of attaching. */
+struct step {
+	uint32_t roles;		/* bits of 1 << enum mt_probe_role */
+	int prog_fd;
+	enum ends ends;
+};
+
+static int attach_multi(struct mt_attacher *attacher, const struct step *step, const char *path,
+			const struct mt_probe *probes, size_t n)
 {
 	uint64_t *offsets = calloc(n, sizeof(*offsets)), *cookies = calloc(n, sizeof(*cookies));
 	size_t i;
@@ -139,7 +168,10 @@ static int attach_multi(struct mt_attacher *attacher, int prog_fd, const char *p
 			offsets[i] = probes[i].offset;
 			cookies[i] = probes[i].cookie;
 		}
-		fd = mt_uprobe_multi_link(prog_fd, path, offsets, cookies, n, is_return);
+		fd = mt_uprobe_multi_link(step->prog_fd, step->ends == BOTH ?
+					  MT_BPF_TRACE_UPROBE_SESSION :
+					  MT_BPF_TRACE_UPROBE_MULTI,
+					  path, offsets, cookies, n, step->ends == RETURN);
 	}
 	free(offsets);
 	free(cookies);
@@ -181,27 +213,21 @@ static int attach_perf(struct mt_attacher *attacher, int prog_fd, const char *pa
 	return keep_fd(attacher, link_fd);
 }
 
-static int attach_all(struct mt_attacher *attacher, int prog_fd, const char *path,
-		      const struct mt_probe *probes, size_t n, bool is_return)
+static int attach_all(struct mt_attacher *attacher, const struct step *step, const char *path,
+		      const struct mt_probe *probes, size_t n)
 {
 	size_t i;
 	int err = 0;
 
 	if (n == 0)
 		return 0;
-	if (attacher->mode == MT_ATTACH_MULTI)
-		return attach_multi(attacher, prog_fd, path, probes, n, is_return);
+	if (attacher->mode != MT_ATTACH_PERF)
+		return attach_multi(attacher, step, path, probes, n);
 	for (i = 0; i < n && !err; i++)
-		err = attach_perf(attacher, prog_fd, path, &probes[i], is_return);
+		err = attach_perf(attacher, step->prog_fd, path, &probes[i],
+				  step->ends == RETURN);
 	return err;
 }
-
-/* What is attached to the probes of some roles, in the order of attaching. */
-struct step {
-	uint32_t roles;		/* bits of 1 << enum mt_probe_role */
-	int prog_fd;
-	bool is_return;
-};
 
 static int attach_step(struct mt_attacher *attacher, const char *path,
 		       const struct mt_probe *probes, size_t n, const struct step *step)
@@ -215,7 +241,7 @@ static int attach_step(struct mt_attacher *attacher, const char *path,
 	for (i = 0; i < n; i++)
 		if (step->roles >> probes[i].role & 1)
 			chosen[n_chosen++] = probes[i];
-	err = attach_all(attacher, step->prog_fd, path, chosen, n_chosen, step->is_return);
+	err = attach_all(attacher, step, path, chosen, n_chosen);
 	free(chosen);
 	return err;
 }
@@ -224,13 +250,16 @@ int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_pro
 		       size_t n)
 {
 	const struct mt_probe_programs *programs = &attacher->programs;
+	bool session = attacher->mode == MT_ATTACH_SESSION;
 	/* Frees before allocations too: a block that is seen must be seen to go. */
 	const struct step steps[] = {
-		{ 1u << MT_PROBE_CALL, programs->return_fd, true },
-		{ 1u << MT_PROBE_RET_SITE, programs->ret_site_fd, false },
-		{ 1u << MT_PROBE_LEAVE, programs->leave_fd, false },
-		{ 1u << MT_PROBE_FREE, programs->free_fd, false },
-		{ 1u << MT_PROBE_CALL | 1u << MT_PROBE_ENTRY, programs->alloc_fd, false },
+		{ session ? 0 : 1u << MT_PROBE_CALL, programs->return_fd, RETURN },
+		{ 1u << MT_PROBE_RET_SITE, programs->ret_site_fd, ENTRY },
+		{ 1u << MT_PROBE_LEAVE, programs->leave_fd, ENTRY },
+		{ 1u << MT_PROBE_FREE, programs->free_fd, ENTRY },
+		{ 1u << MT_PROBE_ENTRY | (session ? 0 : 1u << MT_PROBE_CALL), programs->alloc_fd,
+		  ENTRY },
+		{ session ? 1u << MT_PROBE_CALL : 0, programs->call_fd, BOTH },
 	};
 	size_t before = attacher->n_fds, i;
 	char path[32];

@@ -15,6 +15,8 @@ struct mt_attacher;
 struct mt_probe;
 
 enum mt_attach_mode {
+	MT_ATTACH_AUTO,		/* the first of those below that the kernel has */
+	MT_ATTACH_SESSION,	/* multi, and both ends of a call in one: Linux 6.13 and later */
 	MT_ATTACH_MULTI,	/* uprobe_multi links, Linux 6.6 and later */
 	MT_ATTACH_PERF,		/* one perf event per probe */
 };
@@ -22,13 +24,17 @@ enum mt_attach_mode {
 struct mt_probe_programs {
 	int alloc_fd;	/* entry of functions that allocate */
 	int return_fd;	/* their return */
+	int call_fd;	/* both, in a session */
 	int free_fd;	/* entry of functions that free */
 	int ret_site_fd;	/* return instructions of functions that may throw */
 	int leave_fd;	/* entry of what an allocator calls before the program's own code */
 };
 
-/* The best mode this kernel has. Loads a throw-away program to find out. */
-enum mt_attach_mode mt_attach_detect(void);
+/*
+ * The mode to use where this one is asked for, never AUTO. Loads throw-away programs to find out.
+ * -EOPNOTSUPP: the kernel lacks it.
+ */
+int mt_attach_choose(enum mt_attach_mode wanted, enum mt_attach_mode *ret_mode);
 const char *mt_attach_mode_name(enum mt_attach_mode mode);
 
 int mt_attacher_new(const struct mt_probe_programs *programs, enum mt_attach_mode mode,

@@ -56,6 +56,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 		skel->progs.probe_alloc, skel->progs.probe_return, skel->progs.probe_free,
 		skel->progs.probe_ret_site, skel->progs.probe_leave,
 	};
+	bool session;
 	size_t i;
 	int err;
 
@@ -68,7 +69,13 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring_size);
-	if (!err && options->attach_mode == MT_ATTACH_MULTI)
+	session = options->attach_mode == MT_ATTACH_SESSION;
+	if (!err)
+		err = bpf_program__set_autoload(skel->progs.probe_call, session);
+	if (!err && session)
+		err = bpf_program__set_expected_attach_type(skel->progs.probe_call,
+							    MT_BPF_TRACE_UPROBE_SESSION);
+	if (!err && options->attach_mode != MT_ATTACH_PERF)
 		for (i = 0; i < MT_ARRAY_SIZE(probes); i++)
 			bpf_program__set_expected_attach_type(probes[i], MT_BPF_TRACE_UPROBE_MULTI);
 	return err;
@@ -404,6 +411,7 @@ struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs)
 	struct mt_probe_programs probes = {
 		.alloc_fd = bpf_program__fd(programs->skel->progs.probe_alloc),
 		.return_fd = bpf_program__fd(programs->skel->progs.probe_return),
+		.call_fd = bpf_program__fd(programs->skel->progs.probe_call),
 		.free_fd = bpf_program__fd(programs->skel->progs.probe_free),
 		.ret_site_fd = bpf_program__fd(programs->skel->progs.probe_ret_site),
 		.leave_fd = bpf_program__fd(programs->skel->progs.probe_leave),

@@ -39,6 +39,7 @@ struct mt_record_opts {
 	struct mt_allocator_specs allocators;	/* the user's own */
 	const char *control;		/* fifo:PATH[,ACKPATH]; NULL: none */
 	bool start_disabled;
+	int attach;			/* enum mt_attach_mode */
 	int probe_site;			/* enum mt_site */
 	bool quiet;
 	unsigned int verbose;

@@ -147,7 +147,13 @@ static int load(struct mt_recorder *rec)
 
 	rec->stack_ring_size = stack_ring_for(rec->opts, &options.stack_ring_limit);
 	options.stack_ring_size = rec->stack_ring_size;
-	options.attach_mode = rec->attach_mode = mt_attach_detect();
+	err = mt_attach_choose(rec->opts->attach, &rec->attach_mode);
+	if (err) {
+		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "--attach: this kernel has no %s links",
+			 mt_attach_mode_name(rec->opts->attach));
+		return MT_EXIT_FAILED;
+	}
+	options.attach_mode = rec->attach_mode;
 	err = mt_programs_load(&options, rec->log, &rec->programs);
 	if (err) {
 		mt_preflight_explain(err, rec->log, rec->opts->watch == MT_WATCH_FENTRY,

@@ -23,12 +23,13 @@ struct uprobe_multi_attr {
 	uint32_t pad;
 };
 
-int mt_uprobe_multi_link(int prog_fd, const char *path, const uint64_t *offsets,
-			 const uint64_t *cookies, size_t n, bool is_return)
+int mt_uprobe_multi_link(int prog_fd, uint32_t attach_type, const char *path,
+			 const uint64_t *offsets, const uint64_t *cookies, size_t n,
+			 bool is_return)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = prog_fd,
-		.attach_type = MT_BPF_TRACE_UPROBE_MULTI,
+		.attach_type = attach_type,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,

@@ -10,10 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_BPF_TRACE_UPROBE_MULTI 48	/* enum bpf_attach_type */
+/* enum bpf_attach_type; sessions are of Linux 6.13 */
+#define MT_BPF_TRACE_UPROBE_MULTI 48
+#define MT_BPF_TRACE_UPROBE_SESSION 57
 
 /* New link fd, or -errno. Works on path's inode; every process that maps it is probed. */
-int mt_uprobe_multi_link(int prog_fd, const char *path, const uint64_t *offsets,
-			 const uint64_t *cookies, size_t n, bool is_return);
+int mt_uprobe_multi_link(int prog_fd, uint32_t attach_type, const char *path,
+			 const uint64_t *offsets, const uint64_t *cookies, size_t n,
+			 bool is_return);
 
 #endif
