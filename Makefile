@@ -81,7 +81,7 @@ $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 		-lunwind-$(MACHINE) -o $@
 
 # Other people's unwinders, and what feeds them.
-ORACLE := $(filter-out %/compare_unwind.o,$(call objs,tests/oracle))
+ORACLE := $(filter-out %/compare_unwind.o %/check_identity.o,$(call objs,tests/oracle))
 $(O)/unit/t_cfi_oracle $(O)/unit/t_unwind_oracle: $(ORACLE)
 $(O)/unit/t_unwind_oracle: $(O)/tests/oracle/thrower.o
 # Compares every stack of a recording: compare_unwind FILE.
@@ -89,7 +89,11 @@ $(O)/oracle/compare_unwind: $(O)/tests/oracle/compare_unwind.o $(ORACLE) $(REPOR
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,libunwind-generic $(PKGS_report)) \
 		$(LIBS_report) -lunwind-$(MACHINE) -o $@
-oracle: $(O)/oracle/compare_unwind
+# Compares stacks of one identity: check_identity FILE.
+$(O)/oracle/check_identity: $(O)/tests/oracle/check_identity.o $(REPORT_LIB) $(COMMON)
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_report)) $(LIBS_report) -o $@
+oracle: $(O)/oracle/compare_unwind $(O)/oracle/check_identity
 # libgcc_s first: libunwind brings an _Unwind_RaiseException() of its own.
 $(O)/unit/t_unwind_oracle: LDFLAGS += -lstdc++ -lgcc_s
 

@@ -18,6 +18,7 @@
 
 /* Set before load. */
 const volatile __u32 stack_size;
+const volatile __u32 identity_mode;	/* enum mt_identity_mode */
 const volatile __u32 pressure_on;	/* stop the tree rather than lose records */
 const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure begins */
 const volatile __u64 stack_ring_limit;

@@ -241,6 +241,13 @@ enum mt_process_flags {
 	MT_PROCESS_HELD = 2,		/* somebody else has sent SIGSTOP, and no SIGCONT since */
 };
 
+/* What makes two stacks one. */
+enum mt_identity_mode {
+	MT_IDENTITY_CODE,	/* their code words */
+	MT_IDENTITY_BYTES,	/* every byte */
+	MT_IDENTITY_EVERY,	/* nothing: all captures are defined; identity as for CODE */
+};
+
 enum mt_loss_kind {
 	MT_LOSS_EVENT_RING,	/* allocation and free records; ring full */
 	MT_LOSS_LIFECYCLE_RING,	/* process and thread records; ring full */

@@ -252,6 +252,20 @@ static long scan_words(__u32 i, struct scan *scan)
 	return 0;
 }
 
+static long digest_words(__u32 i, struct scan *scan)
+{
+	__u32 at = (i * SCAN_WORDS) & 8191, k;
+	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8), hash = scan->hash;
+	__u32 left = scan->words - at;
+
+	if (at >= scan->words)
+		return 1;
+	for (k = 0; k < SCAN_WORDS && k < left; k++)
+		hash = fold(hash, words[k]);
+	scan->hash = hash;
+	return 0;
+}
+
 /* Registers by DWARF number: x86-64 psABI figure 3.36, AAPCS64 table for aarch64. */
 static __always_inline void copy_regs(__u64 *to, struct pt_regs *ctx)
 {
@@ -291,7 +305,8 @@ static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *c
 	__u32 stack = __sync_fetch_and_add(&next_stack, 1) + 1, *seen;
 	long n;
 
-	if (bpf_map_update_elem(&seen_stacks, &hash, &stack, BPF_NOEXIST) == -EEXIST) {
+	if (identity_mode != MT_IDENTITY_EVERY &&
+	    bpf_map_update_elem(&seen_stacks, &hash, &stack, BPF_NOEXIST) == -EEXIST) {
 		seen = bpf_map_lookup_elem(&seen_stacks, &hash);
 		if (seen)
 			return *seen;
@@ -333,7 +348,10 @@ static __always_inline __u64 stack_identity(struct pt_regs *ctx, struct capture 
 	/* A caller that keeps its frame base in a register unwinds by it. */
 	if (fp < len)
 		scan.hash = fold(scan.hash, fp);
-	bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, scan_words, &scan, 0);
+	if (identity_mode == MT_IDENTITY_BYTES)
+		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, digest_words, &scan, 0);
+	else
+		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, scan_words, &scan, 0);
 	if (capture->def.flags)
 		scan.hash = fold(scan.hash, capture->def.above);
 	return scan.hash;
@@ -367,7 +385,8 @@ static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_s
 	}
 	repair_returns(capture, task, sp, len);
 	hash = stack_identity(ctx, capture, sp, len);
-	seen = bpf_map_lookup_elem(&seen_stacks, &hash);
+	seen = identity_mode == MT_IDENTITY_EVERY ? NULL :
+	       bpf_map_lookup_elem(&seen_stacks, &hash);
 	stack = seen ? *seen : define_stack(ctx, capture, hash, len);
 out:
 	capture_put(capture);

@@ -63,6 +63,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->rodata->stack_size = options->stack_size;
 	skel->rodata->recorder_pid = getpid();
 	skel->bss->paused = options->paused;
+	skel->rodata->identity_mode = options->identity;
 	skel->rodata->pressure_on = options->pressure;
 	skel->rodata->ring_limit = options->ring_size / 4 * 3;
 	skel->rodata->stack_ring_limit = options->stack_ring_limit;

@@ -21,6 +21,7 @@ struct mt_programs_options {
 	uint64_t stack_ring_limit;	/* bytes in it from which pressure begins */
 	enum mt_attach_mode attach_mode;
 	enum mt_watch watch;
+	enum mt_identity_mode identity;
 	bool pressure;			/* stop the tree rather than lose records */
 	bool paused;			/* as by mt_programs_pause() */
 };

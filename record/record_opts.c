@@ -64,6 +64,7 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 {
 	static const char *const follow[] = { "tree", "root", NULL };
 	static const char *const sites[] = { "auto", "entry", NULL };
+	static const char *const identity[] = { "code", "bytes", "every", NULL };
 	static const char *const attach[] = { "auto", "session", "multi", "perf", NULL };
 	static const char *const watch[] = { "auto", "fentry", "tracepoint", NULL };
 	const struct mt_option rows[] = {
@@ -105,6 +106,8 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		  .max = MT_RING_SIZE_MAX },
 		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
 		  .choices = watch },
+		{ .kind = MT_OPTION_CHOICE, .name = "stack-identity",
+		  .value = &opts->stack_identity, .arg = "WHAT", .choices = identity },
 		{ .kind = MT_OPTION_CHOICE, .name = "attach", .value = &opts->attach, .arg = "HOW",
 		  .choices = attach },
 		{ .kind = MT_OPTION_CHOICE, .name = "probe-site", .value = &opts->probe_site,
@@ -246,7 +249,7 @@ void mt_record_opts_help(FILE *out)
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);
 	fputs("More, in the man page: --start-disabled, --ring-size, --stack-ring-size, --watch,\n"
-	      "--probe-site, --attach\n"
+	      "--probe-site, --attach, --stack-identity\n"
 	      "Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
 	      "126 not executable; 127 not found; 64 usage. All about it: man mt-record\n"
 	      "Example:\n"

@@ -26,6 +26,13 @@ enum mt_site {
 	MT_SITE_ENTRY,		/* at the function's entry */
 };
 
+/* What makes two stacks one; in the order of bpf/mt_ring.h. */
+enum mt_stack_identity {
+	MT_STACK_IDENTITY_CODE,
+	MT_STACK_IDENTITY_BYTES,
+	MT_STACK_IDENTITY_EVERY,
+};
+
 struct mt_record_opts {
 	const char *output;
 	uint64_t stack_size;
@@ -40,6 +47,7 @@ struct mt_record_opts {
 	const char *control;		/* fifo:PATH[,ACKPATH]; NULL: none */
 	bool start_disabled;
 	int attach;			/* enum mt_attach_mode */
+	int stack_identity;		/* enum mt_stack_identity */
 	int probe_site;			/* enum mt_site */
 	bool quiet;
 	unsigned int verbose;
