@@ -33,7 +33,9 @@ __u32 paused;		/* by mt-record: what allocates is not recorded, what frees is */
 __u32 root_pid;		/* the command; set by mt-record */
 __u64 root_signals[MT_SIGNALS_MAX];	/* when it was last sent each by somebody else, ... */
 __u64 recorder_signals[MT_SIGNALS_MAX];	/* ... and mt-record was */
-__u32 no_stops;		/* 1: nobody is there any more to resume whom we stop */
+__u32 no_stops;		/* 1: nobody is there any more to resume whom we stop, or to answer */
+__u32 next_ticket;
+__u32 answers[MT_ANSWERS];	/* written by mt-record */
 __u64 pressure_latch;	/* 1 from the start of an episode until mt-record ends it */
 
 /* Ring sizes are set before load. */
@@ -91,6 +93,14 @@ struct {
 	__type(key, struct mt_inode_key);
 	__type(value, __u8);
 } known_inodes SEC(".maps");
+
+/* Dynamic linkers that wait_in_linker is attached to. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, struct mt_inode_key);
+	__type(value, __u8);
+} linkers SEC(".maps");
 
 /* Stack identity -> stack id. Eviction only costs a second definition. */
 struct {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * bpf/mt_record.bpf.c - the programs of mt-record, by concern: allocator probes with their stacks
- * (probes, stack), processes (lifecycle), executable memory (watch, code).
+ * (probes, stack), processes (lifecycle), executable memory (watch, wait, code).
  */
 #include "bpf/lifecycle.bpf.h"
 #include "bpf/probes.bpf.h"
+#include "bpf/wait.bpf.h"
 #include "bpf/watch_calls.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

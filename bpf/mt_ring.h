@@ -139,17 +139,23 @@ struct mt_inode_key {
 #define MT_INODE_MAPPED 1	/* what is mapped and probed */
 #define MT_INODE_OPENED 2	/* an overlay's, whose mappings are of another inode */
 
-/* Request ring. The process that asks is being stopped. */
+/*
+ * Request ring. The process that asks is being stopped, unless it has a ticket: then it runs on
+ * until it comes to where it waits for the answer.
+ */
 struct mt_ring_request {
 	__u32 pid;
 	__u32 tid;
 	__u32 kind;		/* enum mt_request_kind */
-	__u32 pad;
+	__u32 ticket;		/* 0: none */
 	struct mt_inode_key mapped;	/* ino 0: mappings were changing, any may be new */
 	struct mt_inode_key opened;	/* the one that was opened for it, if known */
 	__u64 addr;		/* an address inside the mapping */
 	__u64 time;
 };
+
+/* By ticket: the latest one with its place that has been answered. */
+#define MT_ANSWERS 1024
 
 /*
  * Attach cookie: what a call of the function is (kind), which argument (1 to 6, 0 = none) is what,
@@ -206,6 +212,7 @@ struct mt_task_state {
 	__u64 turns;		/* bpf/lifecycle.bpf.h: my_turn() */
 	struct mt_inode_key opened;	/* bpf/watch.bpf.h: of the mapping being made */
 	__u64 hooked;		/* 1: opened is valid */
+	__u64 asked;		/* ticket of the latest request not waited for, 0 = none */
 };
 
 struct mt_code_chunk {

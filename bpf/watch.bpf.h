@@ -31,7 +31,9 @@ struct watch {
 	__u64 end;
 	struct mt_inode_key opened;	/* its file, as opened; ino 0: not known */
 	struct mapped area;		/* in the end: the last one looked at */
+	bool waits;			/* the process will wait by itself */
 	bool stop;			/* in the end: a request went out */
+	__u32 ticket;			/* and this was its ticket */
 };
 
 static __always_inline void read_inode(struct mt_inode_key *key, struct inode *inode)
@@ -63,30 +65,81 @@ int identify(struct bpf_raw_tracepoint_args *ctx)
 	return mapped.end != 0;
 }
 
-/* true: a request went out, stop the process. */
-static __always_inline bool request_probes(const struct mt_inode_key *mapped,
-					   const struct mt_inode_key *opened, __u64 addr)
+static __always_inline bool is_answered(__u32 ticket)
+{
+	__u32 answer = *(volatile __u32 *)&answers[ticket % MT_ANSWERS];
+
+	return (__s32)(answer - ticket) >= 0 || *(volatile __u32 *)&no_stops;
+}
+
+static __always_inline __u32 new_ticket(void)
+{
+	__u32 ticket = __sync_fetch_and_add(&next_ticket, 1) + 1;
+
+	return ticket ? ticket : __sync_fetch_and_add(&next_ticket, 1) + 1;
+}
+
+/* true: a request went out, stop the process if it has no ticket. */
+static __always_inline bool request(__u32 kind, __u32 ticket, const struct mt_inode_key *mapped,
+				    const struct mt_inode_key *opened, __u64 addr)
 {
 	__u64 id = current_id();
 	struct mt_ring_request *rec;
 
-	if (bpf_map_lookup_elem(&known_inodes, mapped))
+	if (no_stops)
 		return false;
 	rec = bpf_ringbuf_reserve(&requests, sizeof(*rec), 0);
 	if (!rec) {
 		count_loss(MT_LOSS_REQUEST_RING);
 		return false;
 	}
+	__builtin_memset(rec, 0, sizeof(*rec));
 	rec->pid = id >> 32;
 	rec->tid = (__u32)id;
-	rec->kind = MT_REQUEST_MAPPING;
-	rec->pad = 0;
-	rec->mapped = *mapped;
-	rec->opened = *opened;
+	rec->kind = kind;
+	rec->ticket = ticket;
+	if (mapped)
+		rec->mapped = *mapped;
+	if (opened)
+		rec->opened = *opened;
 	rec->addr = addr;
 	rec->time = bpf_ktime_get_ns();
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 	return true;
+}
+
+/* For whatever the process has mapped, since nobody has answered. */
+static __always_inline bool request_any(void)
+{
+	return request(MT_REQUEST_MAPPING, 0, NULL, NULL, 0);
+}
+
+static __always_inline void request_probes(struct watch *watch, const struct mt_inode_key *mapped)
+{
+	__u32 ticket = 0;
+
+	if (bpf_map_lookup_elem(&known_inodes, mapped))
+		return;
+	if (watch->waits)
+		ticket = new_ticket();
+	if (!request(MT_REQUEST_MAPPING, ticket, mapped, &watch->opened, watch->addr))
+		return;
+	watch->stop = true;
+	watch->ticket = ticket;
+}
+
+/* Requests went out: the process will wait for the last of them, or is stopped now. */
+static __always_inline void await(struct mt_task_state *state, __u32 ticket)
+{
+	if (ticket)
+		state->asked = ticket;
+	else
+		stop_process();
+}
+
+static __always_inline bool waits_in(const struct mt_inode_key *file)
+{
+	return bpf_map_lookup_elem(&linkers, file);
 }
 
 /* The file is known. An overlay's inode is kept beside the one that is mapped: perf tells of it. */
@@ -110,13 +163,14 @@ static long watch_area(__u32 i, struct watch *watch)
 	bpf_find_vma(bpf_get_current_task_btf(), watch->addr, mapped_at, &area, 0);
 	watch->area = area;
 	if (!area.end) {
-		watch->stop |= request_probes(&watch->opened, &watch->opened, watch->addr);
+		request_probes(watch, &watch->opened);
 		return 1;
 	}
-	if (area.file.ino && request_probes(&area.file, &watch->opened, watch->addr))
-		watch->stop = true;
-	else if (area.file.ino)
-		know_opened(&area.file, &watch->opened);
+	if (area.file.ino) {
+		request_probes(watch, &area.file);
+		if (!watch->stop)
+			know_opened(&area.file, &watch->opened);
+	}
 	watch->addr = area.end;
 	return 0;
 }
@@ -129,6 +183,7 @@ static __always_inline void fresh_program(struct mt_task_state *state)
 	state->stack_lo = 0;
 	state->stack_end = 0;
 	state->hooked = 0;
+	state->asked = 0;
 }
 
 static __always_inline __u64 entry_point(struct task_struct *task)
@@ -153,49 +208,38 @@ static __always_inline bool is_followed(struct task_struct *task)
 	return ((struct task_struct___two_contexts *)task)->perf_event_ctxp[1];
 }
 
-/* true: the request went out, stop the process. */
-static __always_inline bool request_events(void)
-{
-	struct mt_ring_request *rec = bpf_ringbuf_reserve(&requests, sizeof(*rec), 0);
-	__u64 id = current_id();
-
-	if (!rec) {
-		count_loss(MT_LOSS_REQUEST_RING);
-		return false;
-	}
-	__builtin_memset(rec, 0, sizeof(*rec));
-	rec->pid = id >> 32;
-	rec->tid = (__u32)id;
-	rec->kind = MT_REQUEST_FOLLOW;
-	rec->time = bpf_ktime_get_ns();
-	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
-	return true;
-}
-
 static __always_inline void executed(struct task_struct *task, int old_pid,
 				     struct linux_binprm *bprm, __u32 which)
 {
 	struct mt_task_state *state = current_state();
 	struct watch program = {}, interpreter = {};
 	struct mt_process_code *code;
+	bool followed;
+	__u32 ticket = 0;
 
 	if (!state || !my_turn(state, TURN_EXEC, which))
 		return;
 	fresh_program(state);
 	submit_exec(task, old_pid, bprm);
 
-	program.addr = task->mm->start_code;
-	program.end = program.addr + 1;
-	read_inode(&program.opened, bprm->file->f_inode);
-	watch_area(0, &program);
 	/* Its entry point runs first; of a static program it is the program itself. */
 	interpreter.addr = entry_point(task);
 	interpreter.end = interpreter.addr + 1;
 	watch_area(0, &interpreter);
-	if (!is_followed(task))
-		program.stop |= request_events();
-	if (program.stop || interpreter.stop)
-		stop_process();
+	program.waits = !interpreter.stop && waits_in(&interpreter.area.file);
+	program.addr = task->mm->start_code;
+	program.end = program.addr + 1;
+	read_inode(&program.opened, bprm->file->f_inode);
+	watch_area(0, &program);
+	ticket = program.ticket;
+	followed = is_followed(task);
+	if (!followed) {
+		if (program.waits)
+			ticket = new_ticket();
+		followed = !request(MT_REQUEST_FOLLOW, ticket, NULL, NULL, 0);
+	}
+	if (program.stop || interpreter.stop || !followed)
+		await(state, ticket);
 
 	code = code_reset(pid_of(task));
 	if (!code)

@@ -121,6 +121,16 @@ static __always_inline bool matters(const struct syscall *call, __u64 nr)
 	return false;
 }
 
+/* Does the dynamic linker make the call? Looked up for code of files only, which is rare. */
+static __always_inline bool called_by_linker(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct mapped area = {};
+
+	bpf_find_vma(task, entry_point(task), mapped_at, &area, 0);
+	return area.file.ino && waits_in(&area.file);
+}
+
 /*
  * [addr, addr + len) has become executable. Without a hook that saw the file, the descriptor says
  * which it was, should the area itself be out of reach.
@@ -138,9 +148,10 @@ static __always_inline void watch_call(struct mt_task_state *state, __u64 addr, 
 	} else if (fd) {
 		read_descriptor(&watch.opened, *fd);
 	}
+	watch.waits = called_by_linker();
 	bpf_loop(AREAS_MAX, watch_area, &watch, 0);
 	if (watch.stop)
-		stop_process();
+		await(state, watch.ticket);
 }
 
 static __always_inline void mapped_new(struct mt_task_state *state, struct mt_process_code *code,

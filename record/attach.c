@@ -256,6 +256,7 @@ int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_pro
 		{ session ? 0 : 1u << MT_PROBE_CALL, programs->return_fd, RETURN },
 		{ 1u << MT_PROBE_RET_SITE, programs->ret_site_fd, ENTRY },
 		{ 1u << MT_PROBE_LEAVE, programs->leave_fd, ENTRY },
+		{ 1u << MT_PROBE_WAIT, programs->wait_fd, ENTRY },
 		{ 1u << MT_PROBE_FREE, programs->free_fd, ENTRY },
 		{ 1u << MT_PROBE_ENTRY | (session ? 0 : 1u << MT_PROBE_CALL), programs->alloc_fd,
 		  ENTRY },

@@ -28,6 +28,7 @@ struct mt_probe_programs {
 	int free_fd;	/* entry of functions that free */
 	int ret_site_fd;	/* return instructions of functions that may throw */
 	int leave_fd;	/* entry of what an allocator calls before the program's own code */
+	int wait_fd;	/* where a dynamic linker waits */
 };
 
 /*

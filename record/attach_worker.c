@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "record/allocators.h"
+#include "record/attach.h"
 #include "record/clock.h"
 #include "record/file_notes.h"
 #include "record/file_prober.h"
+#include "record/linker.h"
 #include "record/mmap_events.h"
 #include "record/proc_maps.h"
 #include "record/programs.h"
@@ -22,6 +25,7 @@
 
 struct mt_attach_worker {
 	struct mt_programs *programs;
+	struct mt_attacher *attacher;
 	struct mt_file_prober *prober;
 	struct mt_ring *requests;
 	struct mt_stopped *stopped;
@@ -45,6 +49,7 @@ int mt_attach_worker_new(const struct mt_attach_worker_config *config,
 	if (!worker)
 		return -ENOMEM;
 	worker->programs = config->programs;
+	worker->attacher = config->attacher;
 	worker->stopped = config->stopped;
 	worker->mappings = config->mappings;
 	worker->notify = config->notify;
@@ -110,6 +115,16 @@ static int remember_probed(struct mt_attach_worker *worker, const struct mt_inod
 	return 0;
 }
 
+/* Whoever maps files through a linker that cannot be probed is stopped: that is no failure. */
+static bool probe_linker(struct mt_attach_worker *worker, int fd, const struct mt_inode_key *key)
+{
+	struct mt_probe probe;
+
+	return !mt_linker_find(fd, &probe) &&
+	       !mt_attacher_attach(worker->attacher, fd, &probe, 1) &&
+	       !mt_programs_know_linker(worker->programs, key);
+}
+
 /*
  * Attach to the file at fd. 1: done before; 0; -errno only if it has allocators that stay
  * unprobed. path is the mapping's; NULL: not mapped yet. ret_key is set in all cases but an
@@ -129,7 +144,8 @@ static int attach_file(struct mt_attach_worker *worker, int fd, const char *path
 		mt_file_notes_add(worker->notes, fd, path, ret_key);
 	if (!is_probed(worker, ret_key)) {
 		err = mt_file_prober_probe(worker->prober, fd, path, &probes);
-		if (probes.attached && remember_probed(worker, ret_key) && !err)
+		if ((probe_linker(worker, fd, ret_key) || probes.attached) &&
+		    remember_probed(worker, ret_key) && !err)
 			err = -ENOMEM;
 	}
 	if (worker->witness)
@@ -252,23 +268,42 @@ void mt_attach_worker_visit(struct mt_attach_worker *worker, int pid)
 	mt_proc_maps_each(pid, visit_map, &visit);
 }
 
-static void handle(struct mt_attach_worker *worker, const struct mt_ring_request *request)
+static void attach_asked(struct mt_attach_worker *worker, const struct mt_ring_request *request)
 {
 	struct visit visit = { worker, request };
+
+	if (worker->given_up)
+		return;
+	if (request->kind == MT_REQUEST_FOLLOW)
+		mt_mmap_events_regain(worker->mappings, (int)request->pid, request->time);
+	else
+		mt_proc_maps_each((int)request->pid, visit_map, &visit);
+}
+
+static void handle_waiting(struct mt_attach_worker *worker, const struct mt_ring_request *request)
+{
+	uint64_t took;
+
+	attach_asked(worker, request);
+	mt_programs_answer(worker->programs, request->ticket);
+	took = mt_now() - request->time;
+	if (took > worker->report.longest_wait)
+		worker->report.longest_wait = took;
+	worker->report.waits++;
+}
+
+static void handle_stopped(struct mt_attach_worker *worker, const struct mt_ring_request *request)
+{
 	int pid = (int)request->pid;
 	int err = mt_stopped_add(worker->stopped, pid, MT_STOP_ATTACH, request->time);
 
 	if (err < 0)
 		return;
 	worker->report.stops += err;
-	if (worker->given_up)
-		return;
 	/* Attaching late is better than not at all; the file's own mapper stands still anyway. */
-	mt_stopped_wait(worker->stopped, pid, mt_now() + STOP_DEADLINE_NS);
-	if (request->kind == MT_REQUEST_FOLLOW)
-		mt_mmap_events_regain(worker->mappings, pid, request->time);
-	else
-		mt_proc_maps_each(pid, visit_map, &visit);
+	if (!worker->given_up)
+		mt_stopped_wait(worker->stopped, pid, mt_now() + STOP_DEADLINE_NS);
+	attach_asked(worker, request);
 }
 
 bool mt_attach_worker_run(struct mt_attach_worker *worker)
@@ -283,8 +318,10 @@ bool mt_attach_worker_run(struct mt_attach_worker *worker)
 		request = data;
 		if (len >= sizeof(*request) && request->kind == MT_REQUEST_PRESSURE)
 			pressure = true;
+		else if (len >= sizeof(*request) && request->ticket)
+			handle_waiting(worker, request);
 		else if (len >= sizeof(*request))
-			handle(worker, request);
+			handle_stopped(worker, request);
 		mt_ring_release(worker->requests);
 	}
 	longest = mt_stopped_release(worker->stopped, MT_STOP_ATTACH);

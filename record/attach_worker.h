@@ -27,6 +27,8 @@ struct mt_attach_report {
 	uint32_t probed;	/* files with allocators, probed */
 	uint32_t failed;	/* files with allocators that could not be probed */
 	uint64_t longest_stop;	/* ns */
+	uint32_t waits;		/* requests of processes that were not stopped for them */
+	uint64_t longest_wait;	/* ns until one of them was answered */
 	char failure[256];	/* the first failure, "" if none */
 };
 

@@ -16,7 +16,7 @@
 #include "record/ring.h"
 
 /* Programs end a moment after the last descriptor is closed; until then they may stop someone. */
-#define WATCH_ROUNDS 50
+#define WATCH_ROUNDS 300	/* who waits for us is stopped after a second */
 #define WATCH_PAUSE_NS 10000000
 #define WALK_STEPS_MAX (1u << 18)	/* twice what the map holds */
 

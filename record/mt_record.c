@@ -78,9 +78,10 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 	if (opts->verbose)
 		fprintf(stderr,
 			"mt-record: watch %s, attach %s; %u files looked at, %u with allocators; "
-			"%u stops, the longest %.1f ms\n",
+			"%u stops, the longest %.1f ms; %u waits, the longest %.1f ms\n",
 			recording->watch, recording->attach, attach->files, attach->probed,
-			attach->stops, attach->longest_stop / 1e6);
+			attach->stops, attach->longest_stop / 1e6, attach->waits,
+			attach->longest_wait / 1e6);
 }
 
 static void print_loss(const struct mt_pipeline_loss *loss, uint64_t start_time)

@@ -55,6 +55,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	struct bpf_program *const probes[] = {
 		skel->progs.probe_alloc, skel->progs.probe_return, skel->progs.probe_free,
 		skel->progs.probe_ret_site, skel->progs.probe_leave,
+		skel->progs.wait_in_linker,
 	};
 	bool session;
 	size_t i;
@@ -387,6 +388,19 @@ bool mt_programs_knows_inode(const struct mt_programs *programs, const struct mt
 	return !bpf_map_lookup_elem(bpf_map__fd(programs->skel->maps.known_inodes), key, &value);
 }
 
+int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_key *key)
+{
+	uint8_t value = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(programs->skel->maps.linkers), key, &value, BPF_ANY);
+}
+
+void mt_programs_answer(struct mt_programs *programs, uint32_t ticket)
+{
+	__atomic_store_n(&programs->skel->bss->answers[ticket % MT_ANSWERS], ticket,
+			 __ATOMIC_RELEASE);
+}
+
 int mt_programs_events_fd(const struct mt_programs *programs)
 {
 	return bpf_map__fd(programs->skel->maps.events);
@@ -416,6 +430,7 @@ struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs)
 		.free_fd = bpf_program__fd(programs->skel->progs.probe_free),
 		.ret_site_fd = bpf_program__fd(programs->skel->progs.probe_ret_site),
 		.leave_fd = bpf_program__fd(programs->skel->progs.probe_leave),
+		.wait_fd = bpf_program__fd(programs->skel->progs.wait_in_linker),
 	};
 
 	return probes;

@@ -77,7 +77,8 @@ void mt_programs_unstop(struct mt_programs *programs, int pid);
 void mt_programs_pause(struct mt_programs *programs, bool pause);
 
 /*
- * The recording is over: the programs stop nobody any more, and whom they have stopped goes on. To
+ * The recording is over: the programs stop nobody any more, and whom they have stopped, or who
+ * waits for an answer, goes on. To
  * be called once more when the last program that was running then must be done.
  */
 void mt_programs_end_stops(struct mt_programs *programs);
@@ -96,6 +97,11 @@ int mt_programs_know_inode(struct mt_programs *programs, const struct mt_inode_k
 			   uint8_t value);
 /* Was it made known? Those not used for long are forgotten once there are many. */
 bool mt_programs_knows_inode(const struct mt_programs *programs, const struct mt_inode_key *key);
+
+/* This dynamic linker waits (record/linker.h): mapping files through it stops nobody. */
+int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_key *key);
+/* What the request with this ticket asked for is done. */
+void mt_programs_answer(struct mt_programs *programs, uint32_t ticket);
 
 /* Borrowed map fds of the rings, and of the processes by pid (enum mt_process_flags). */
 int mt_programs_events_fd(const struct mt_programs *programs);

@@ -176,6 +176,15 @@ static void learn(void *arg, const char *path)
 	mt_attach_worker_learn(rec->worker, path);
 }
 
+static void say_stop(void *arg, int pid, uint64_t took)
+{
+	struct mt_recorder *rec = arg;
+	char line[96];
+
+	snprintf(line, sizeof(line), "process %d was stopped for %.1f ms", pid, took / 1e6);
+	rec->complain(rec->notify_arg, line);
+}
+
 /* What both ways to start need. */
 static int arm(struct mt_recorder *rec)
 {
@@ -187,6 +196,8 @@ static int arm(struct mt_recorder *rec)
 	if (!err)
 		err = mt_stopped_new(rec->programs, mt_guardian_table(rec->guardian),
 				     &rec->stopped);
+	if (!err && rec->opts->verbose)
+		mt_stopped_tell(rec->stopped, say_stop, rec);
 	if (!err)
 		err = mt_coverage_new(&rec->coverage);
 	if (!err) {

@@ -27,6 +27,8 @@ struct mt_stopped {
 	struct one *processes;
 	uint32_t n;
 	uint32_t cap;
+	mt_stopped_fn tell;
+	void *arg;
 };
 
 int mt_stopped_new(struct mt_programs *programs, struct mt_stop_table *table,
@@ -40,6 +42,12 @@ int mt_stopped_new(struct mt_programs *programs, struct mt_stop_table *table,
 	stopped->table = table;
 	*ret_stopped = stopped;
 	return 0;
+}
+
+void mt_stopped_tell(struct mt_stopped *stopped, mt_stopped_fn fn, void *arg)
+{
+	stopped->tell = fn;
+	stopped->arg = arg;
 }
 
 void mt_stopped_free(struct mt_stopped *stopped)
@@ -204,6 +212,8 @@ uint64_t mt_stopped_release(struct mt_stopped *stopped, enum mt_stop_reason reas
 		took = mt_now() - one->since;
 		longest = took > longest ? took : longest;
 		resume(stopped, one);
+		if (stopped->tell)
+			stopped->tell(stopped->arg, one->pid, took);
 		forget(stopped, one);
 	}
 	return longest;

@@ -24,6 +24,10 @@ enum mt_stop_reason {
  */
 int mt_stopped_new(struct mt_programs *programs, struct mt_stop_table *table,
 		   struct mt_stopped **ret_stopped);
+/* Be told of each process when it goes on, and how long it stood still, ns. */
+typedef void (*mt_stopped_fn)(void *arg, int pid, uint64_t took);
+void mt_stopped_tell(struct mt_stopped *stopped, mt_stopped_fn fn, void *arg);
+
 /* Resumes all. */
 void mt_stopped_free(struct mt_stopped *stopped);
 

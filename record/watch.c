@@ -106,7 +106,7 @@ int mt_watch_attach(struct bpf_object *object, struct mt_watch_links *links)
 
 	bpf_object__for_each_program(program, object) {
 		section = bpf_program__section_name(program);
-		if (!bpf_program__autoload(program) || strcmp(section, "uprobe") == 0 ||
+		if (!bpf_program__autoload(program) || begins(section, "uprobe") ||
 		    strcmp(section, "raw_tp") == 0)
 			continue;
 		if (links->n == MT_WATCH_LINKS_MAX)

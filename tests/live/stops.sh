@@ -19,11 +19,17 @@ chmod +x script
 mt-record -v -o run.mt -- ./script >out.txt 2>err.txt
 is 'no stop: a script by env' "$(stops)" 0
 
-# A library that is opened later stops its process for a moment.
+# Who opens a library later waits in the dynamic linker; who maps code by itself is stopped.
 mt-record -v -o run.mt -- /usr/bin/python3 -c 'import _json' >out.txt 2>err.txt
-is 'a stop for a library opened later' "$(stops)" 1
+is 'no stop for a library opened later' "$(stops)" 0
+matches 'but a wait' err.txt ' 1 waits,'
+cp "$WORKLOADS/librawcode.so" own.so
+mt-record -v -o run.mt -- "$WORKLOADS/rawcode" mmap own.so >out.txt 2>err.txt
+is 'a stop for code mapped without the linker' "$(stops)" 1
+matches 'how long it took' err.txt '^mt-record: process [0-9]+ was stopped for [0-9.]+ ms$'
 
-# The recorder stands still, the command opens a library and is stopped, the recorder is killed.
+# The recorder stands still, the command opens a library, waits and is stopped, the recorder is
+# killed.
 cat >late.py <<'EOF'
 import os, time
 print(os.getpid(), flush=True)

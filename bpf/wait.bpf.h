@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bpf/wait.bpf.h - waiting for probes without being stopped.
+ *
+ * A stop is seen by parents that wait for stopped children: a shell with job control, script and
+ * sudo take their child for suspended. Whoever maps a file through a dynamic linker need not be
+ * stopped: it asks, goes on, and waits in the linker, before any code of the file runs.
+ */
+#ifndef MT_WAIT_BPF_H
+#define MT_WAIT_BPF_H
+
+#include "bpf/watch.bpf.h"
+
+#define WAIT_NS 1000000000ULL	/* then it is stopped after all */
+#define LOOKS_MAX (1 << 23)
+
+struct wait {
+	__u64 deadline;
+	__u64 sp;
+	__u32 ticket;
+	__u32 answered;
+};
+
+static long look_for_answer(__u32 i, struct wait *wait)
+{
+	__u8 byte;
+
+	wait->answered = is_answered(wait->ticket);
+	if (wait->answered || bpf_ktime_get_ns() > wait->deadline)
+		return 1;
+	/* May sleep, and so lets others have the CPU, mt-record among them. */
+	bpf_copy_from_user_task(&byte, sizeof(byte), (void *)wait->sp,
+				bpf_get_current_task_btf(), 0);
+	return 0;
+}
+
+/*
+ * A program that may sleep may not make tail calls, as use_kernel_stack() wants it. Its stack
+ * frames are below the 64 bytes from which on the kernel puts them elsewhere, and must stay so.
+ */
+SEC("uprobe.s")
+int wait_in_linker(struct pt_regs *ctx)
+{
+	struct mt_task_state *state;
+	struct wait wait;
+
+	state = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	if (!state || !state->asked)
+		return 0;
+	wait.ticket = state->asked;
+	wait.answered = 0;
+	wait.sp = PT_REGS_SP(ctx);
+	wait.deadline = bpf_ktime_get_ns() + WAIT_NS;
+	bpf_loop(LOOKS_MAX, look_for_answer, &wait, 0);
+	state->asked = 0;
+	if (!wait.answered && request_any())
+		stop_process();
+	return 0;
+}
+
+#endif
