@@ -119,6 +119,13 @@ $(O)/bench/%: $(O)/tests/bench/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_report)) $(LIBS_report) -o $@
 
+# What tests/bench/instructions.sh counts.
+$(O)/bench/steps: $(O)/tests/bench/steps.o $(O)/tests/oracle/capture.o $(REPORT_LIB) $(COMMON)
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_report)) $(LIBS_report) -o $@
+check-instructions: $(O)/bench/steps
+	$(Q)tests/bench/instructions.sh $(O)/bench/steps
+
 # The corpora of msgpack, block and reader; see testdata/README.
 $(O)/fuzz-seeds: $(O)/tests/fuzz/seeds.o $(WRITER) $(COMMON)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_common)) -o $@
@@ -209,6 +216,6 @@ clean:
 	rm -rf build
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
-.PHONY: all unit golden-artifacts fuzz workloads check check-unit check-cli check-fuzz check-live check-vm lint install uninstall clean FORCE
+.PHONY: all check-instructions bench unit golden-artifacts fuzz workloads check check-unit check-cli check-fuzz check-live check-vm lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
