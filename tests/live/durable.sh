@@ -69,6 +69,47 @@ is 'the target killed: exit status' $code 137
 readable 'the target killed'
 holds 'the target killed: whole' '(s["allocations"] > 1000, sum(s["lost"].values()) == 0)'
 
+# Out of memory. The kernel's choice is made for it by oom_score_adj.
+memory=/sys/fs/cgroup/memory
+limit=memory.limit_in_bytes
+[ -d $memory ] || { memory=/sys/fs/cgroup; limit=memory.max; }
+cat >hog.py <<'EOF'
+import json
+for i in range(300):
+    json.loads(json.dumps([{str(k): [k] * 9} for k in range(50)]))
+kept = []
+while True:
+    kept.append(bytes(b"x" * 1000000))
+EOF
+group=$memory/mt-test-$$
+if mkdir "$group" 2>group.err && echo 48M >"$group/$limit"; then
+	code=0
+	mt-record -q -o run.mt -- sh -c "echo \$\$ >'$group/cgroup.procs'; exec /usr/bin/python3 hog.py" \
+		>out.txt 2>err.txt || code=$?
+	is 'the target out of memory: exit status' $code 137
+	readable 'the target out of memory'
+	holds 'the target out of memory: whole' \
+		'(s["allocations"] > 1000, sum(s["lost"].values()) == 0)'
+
+	rm -f run.mt out.txt
+	mt-record -q -o run.mt -- /usr/bin/python3 busy.py 60 >pid.txt 2>err.txt &
+	recorder=$!
+	ready pid.txt
+	sleep 1
+	echo $recorder >"$group/cgroup.procs"
+	echo 1000 >/proc/$recorder/oom_score_adj
+	sh -c "echo \$\$ >'$group/cgroup.procs'; exec /usr/bin/python3 hog.py" 2>hog.err
+	code=0
+	wait $recorder || code=$?
+	is 'the recorder out of memory: exit status' $code 137
+	kill -KILL "$(cat pid.txt)"
+	readable 'the recorder out of memory'
+	holds 'the recorder out of memory: the events until then' 's["allocations"] > 1000'
+	rmdir "$group"
+else
+	skip 'out of memory' "no memory cgroup: $(cat group.err)"
+fi
+
 # Interrupted twice: the recording ends at once, the command goes on.
 rm -f pid.txt run.mt
 mt-record -q -o run.mt -- /usr/bin/python3 busy.py 20 >pid.txt 2>err.txt &
