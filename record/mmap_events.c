@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,8 +13,6 @@
 #include <unistd.h>
 
 #include "record/proc_maps.h"
-
-#define RING_PAGES 256	/* a power of two */
 
 struct cpu_ring {
 	int fd;		/* of the first event, whose ring all others of this CPU write to; -1 */
@@ -29,6 +28,7 @@ struct mt_mmap_events {
 	int *more_fds;
 	size_t n_more;
 	size_t cap_more;
+	int wake_fd;		/* epoll of the rings */
 	pthread_mutex_t lock;		/* of the records read from /proc */
 	struct mt_mmap_record *regained;	/* paths are owned */
 	size_t n_regained;
@@ -65,13 +65,14 @@ struct sample_id {
 	uint64_t time;
 };
 
-static int open_event(int tid, int cpu)
+static int open_event(const struct mt_mmap_events *events, int tid, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.read_format = PERF_FORMAT_LOST,
 		.inherit = 1,
 		.mmap = 1,
 		.mmap2 = 1,
@@ -81,6 +82,8 @@ static int open_event(int tid, int cpu)
 		.exclude_kernel = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = (uint32_t)(events->ring_size / 2),
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -89,11 +92,18 @@ static int open_event(int tid, int cpu)
 
 static int map_ring(struct mt_mmap_events *events, struct cpu_ring *ring, int fd)
 {
+	struct epoll_event readable = { .events = EPOLLIN | EPOLLET };
 	void *page = mmap(NULL, events->page_size + events->ring_size, PROT_READ | PROT_WRITE,
 			  MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED)
 		return -errno;
+	if (epoll_ctl(events->wake_fd, EPOLL_CTL_ADD, fd, &readable)) {
+		int err = -errno;
+
+		munmap(page, events->page_size + events->ring_size);
+		return err;
+	}
 	ring->fd = fd;
 	ring->page = page;
 	return 0;
@@ -118,7 +128,7 @@ static int share_ring(struct mt_mmap_events *events, const struct cpu_ring *ring
 	return 0;
 }
 
-int mt_mmap_events_new(struct mt_mmap_events **ret_events)
+int mt_mmap_events_new(size_t ring_size, struct mt_mmap_events **ret_events)
 {
 	struct mt_mmap_events *events = calloc(1, sizeof(*events));
 	size_t i;
@@ -127,10 +137,14 @@ int mt_mmap_events_new(struct mt_mmap_events **ret_events)
 		return -ENOMEM;
 	pthread_mutex_init(&events->lock, NULL);
 	events->page_size = sysconf(_SC_PAGESIZE);
-	events->ring_size = RING_PAGES * events->page_size;
+	events->ring_size = ring_size;
 	events->n_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	events->cpus = calloc(events->n_cpus, sizeof(*events->cpus));
-	if (!events->cpus) {
+	events->wake_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!events->cpus || events->wake_fd < 0) {
+		if (events->wake_fd >= 0)
+			close(events->wake_fd);
+		free(events->cpus);
 		free(events);
 		return -ENOMEM;
 	}
@@ -149,7 +163,7 @@ int mt_mmap_events_follow(struct mt_mmap_events *events, int tid)
 	for (i = 0; i < events->n_cpus; i++) {
 		struct cpu_ring *ring = &events->cpus[i];
 
-		fd = open_event(tid, (int)i);
+		fd = open_event(events, tid, (int)i);
 		if (fd == -ENODEV)	/* this CPU is offline */
 			continue;
 		if (fd < 0)
@@ -267,6 +281,7 @@ void mt_mmap_events_free(struct mt_mmap_events *events)
 	while (events->n_more)
 		close(events->more_fds[--events->n_more]);
 	free_records(events->regained, events->n_regained);
+	close(events->wake_fd);
 	free(events->more_fds);
 	free(events->cpus);
 	free(events);
@@ -363,6 +378,30 @@ size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_re
 	return n;
 }
 
+int mt_mmap_events_fd(const struct mt_mmap_events *events)
+{
+	return events->wake_fd;
+}
+
+bool mt_mmap_events_crowded(struct mt_mmap_events *events)
+{
+	const struct perf_event_mmap_page *page;
+	struct epoll_event ready[8];
+	size_t i;
+
+	/* Take the wake-ups back: each is for another half. */
+	while (epoll_wait(events->wake_fd, ready, MT_ARRAY_SIZE(ready), 0) > 0)
+		;
+	for (i = 0; i < events->n_cpus; i++) {
+		page = events->cpus[i].page;
+		if (page && __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) -
+			    __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE) >=
+			    events->ring_size / 2)
+			return true;
+	}
+	return false;
+}
+
 bool mt_mmap_events_empty(const struct mt_mmap_events *events)
 {
 	const struct perf_event_mmap_page *page;
@@ -377,6 +416,26 @@ bool mt_mmap_events_empty(const struct mt_mmap_events *events)
 			return false;
 	}
 	return true;
+}
+
+static uint64_t lost_by(int fd)
+{
+	uint64_t values[2];	/* of the event, and what it lost */
+
+	return fd >= 0 && read(fd, values, sizeof(values)) == sizeof(values) ? values[1] : 0;
+}
+
+void mt_mmap_events_end(struct mt_mmap_events *events)
+{
+	uint64_t lost = 0;
+	size_t i;
+
+	for (i = 0; i < events->n_cpus; i++)
+		lost += lost_by(events->cpus[i].fd);
+	for (i = 0; i < events->n_more; i++)
+		lost += lost_by(events->more_fds[i]);
+	if (lost > events->lost)
+		events->lost = lost;
 }
 
 uint64_t mt_mmap_events_lost(const struct mt_mmap_events *events)

@@ -31,7 +31,8 @@ struct mt_mmap_record {
 
 typedef void (*mt_mmap_record_fn)(void *arg, const struct mt_mmap_record *record);
 
-int mt_mmap_events_new(struct mt_mmap_events **ret_events);
+/* ring_size: of each CPU's ring, a power of two of at least a page. */
+int mt_mmap_events_new(size_t ring_size, struct mt_mmap_events **ret_events);
 /* Collect for this thread and all it will create. -ESRCH: it is gone; -errno. */
 int mt_mmap_events_follow(struct mt_mmap_events *events, int tid);
 void mt_mmap_events_free(struct mt_mmap_events *events);
@@ -47,9 +48,22 @@ void mt_mmap_events_regain(struct mt_mmap_events *events, int pid, uint64_t time
 size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_record_fn fn,
 			   void *arg);
 
+/*
+ * These rings are the kernel's own, and no program of ours can look at them as records go in.
+ * Instead the descriptor (borrowed) becomes readable when a ring is half full; then ask whether one
+ * still is. What finds no room is counted by the kernel: mt_mmap_events_lost(). From any thread.
+ */
+int mt_mmap_events_fd(const struct mt_mmap_events *events);
+bool mt_mmap_events_crowded(struct mt_mmap_events *events);
+
 /* Has everything been handed over? From any thread. */
 bool mt_mmap_events_empty(const struct mt_mmap_events *events);
 
+/*
+ * The end: a ring tells of records that were dropped only when there is room for a later one. Now
+ * ask for those that no record followed.
+ */
+void mt_mmap_events_end(struct mt_mmap_events *events);
 /* Records the kernel dropped so far. */
 uint64_t mt_mmap_events_lost(const struct mt_mmap_events *events);
 

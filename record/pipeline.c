@@ -57,6 +57,8 @@ struct mt_pipeline {
 	uint64_t missed_calls;
 	struct mt_loss losses[MT_LOSSES_MAX];
 	uint32_t n_losses;
+	struct mt_loss noticed[MT_LOSSES_MAX];	/* of kinds without times of their own */
+	uint32_t n_noticed;
 };
 
 static int drain_events(struct mt_pipeline *pipeline, size_t max, size_t *moved)
@@ -200,17 +202,43 @@ static int drain(struct mt_pipeline *pipeline, size_t *moved)
 	return err ? err : mt_decoder_write_events(pipeline->decoder);
 }
 
+/* Some counters say how many, not when: at a checkpoint it is known that they have grown. */
+static void date_loss(struct mt_pipeline *pipeline, struct mt_loss *loss, uint64_t now)
+{
+	struct mt_loss *noticed = pipeline->noticed;
+	uint32_t n = pipeline->n_noticed, i;
+
+	for (i = 0; i < n && (strcmp(noticed[i].source, loss->source) != 0 ||
+			      strcmp(noticed[i].cause, loss->cause) != 0); i++)
+		;
+	if (i == n) {
+		if (n == MT_LOSSES_MAX)
+			return;
+		noticed[i] = *loss;
+		noticed[i].first = noticed[i].last = now;
+		pipeline->n_noticed++;
+	} else if (loss->count > noticed[i].count) {
+		noticed[i].count = loss->count;
+		noticed[i].last = now;
+	}
+	loss->first = noticed[i].first;
+	loss->last = noticed[i].last;
+}
+
 static uint64_t collect_losses(struct mt_pipeline *pipeline)
 {
-	uint64_t lost = 0;
+	uint64_t lost = 0, now = mt_now();
 	uint32_t i;
 
 	pipeline->n_losses = mt_losses_collect(pipeline->sources.programs,
 					       pipeline->sources.mappings,
 					       pipeline->sources.witness, pipeline->decoder,
 					       pipeline->losses);
-	for (i = 0; i < pipeline->n_losses; i++)
+	for (i = 0; i < pipeline->n_losses; i++) {
 		lost += pipeline->losses[i].count;
+		if (!pipeline->losses[i].first)
+			date_loss(pipeline, &pipeline->losses[i], now);
+	}
 	return lost;
 }
 
@@ -283,6 +311,8 @@ static int finish(struct mt_pipeline *pipeline)
 		moved = 0;
 		err = drain(pipeline, &moved);
 	} while (!err && moved);
+	if (pipeline->sources.mappings)
+		mt_mmap_events_end(pipeline->sources.mappings);
 	if (!err)
 		err = write_rows(pipeline, &trailer.lost);
 	return err ? err : mt_writer_finish(pipeline->writer, &trailer);

@@ -48,7 +48,7 @@ struct mt_pipeline_loss {
 	const char *source;
 	const char *cause;
 	uint64_t count;
-	uint64_t first;		/* CLOCK_MONOTONIC, ns; 0 if unknown */
+	uint64_t first;		/* CLOCK_MONOTONIC, ns; when it was noticed, if no more is known */
 	uint64_t last;
 };
 

@@ -9,6 +9,7 @@
 #define RING_MIN (64u << 10)
 #define RING_DEFAULT (32u << 20)
 #define STACK_RING_DEFAULT (64u << 20)	/* a process that starts has all its paths to define */
+#define MAPPING_RING_DEFAULT (1u << 20)	/* some 7000 mappings between two looks */
 #define STACK_DEFAULT 32768
 #define STACK_MIN 8	/* the return address */
 
@@ -104,6 +105,9 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		{ .kind = MT_OPTION_SIZE, .name = "stack-ring-size",
 		  .value = &opts->stack_ring_size, .arg = "SIZE", .min = RING_MIN,
 		  .max = MT_RING_SIZE_MAX },
+		{ .kind = MT_OPTION_SIZE, .name = "mapping-ring-size",
+		  .value = &opts->mapping_ring_size, .arg = "SIZE", .min = RING_MIN,
+		  .max = MT_RING_SIZE_MAX },
 		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
 		  .choices = watch },
 		{ .kind = MT_OPTION_CHOICE, .name = "stack-identity",
@@ -189,9 +193,12 @@ static bool check(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR
 			 opts->stack_size, STACK_MIN, MT_STACK_BYTES_MAX);
 		return false;
 	}
-	if (!power_of_two(opts->ring_size) || !power_of_two(opts->stack_ring_size)) {
+	if (!power_of_two(opts->ring_size) || !power_of_two(opts->stack_ring_size) ||
+	    !power_of_two(opts->mapping_ring_size)) {
 		snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s: must be a power of two, such as 16M",
-			 power_of_two(opts->ring_size) ? "stack-ring-size" : "ring-size");
+			 !power_of_two(opts->ring_size) ? "ring-size" :
+			 !power_of_two(opts->stack_ring_size) ? "stack-ring-size" :
+								"mapping-ring-size");
 		return false;
 	}
 	return check_control(opts, error);
@@ -205,6 +212,7 @@ int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 		.stack_size = STACK_DEFAULT,
 		.ring_size = RING_DEFAULT,
 		.stack_ring_size = STACK_RING_DEFAULT,
+		.mapping_ring_size = MAPPING_RING_DEFAULT,
 	};
 	struct texts texts = { .pressure_timeout = "0", .duration = "0" };
 	struct mt_option table[OPTIONS_MAX];
@@ -249,7 +257,7 @@ void mt_record_opts_help(FILE *out)
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);
 	fputs("More, in the man page: --start-disabled, --ring-size, --stack-ring-size, --watch,\n"
-	      "--probe-site, --attach, --stack-identity\n"
+	      "--mapping-ring-size, --probe-site, --attach, --stack-identity\n"
 	      "Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
 	      "126 not executable; 127 not found; 64 usage. All about it: man mt-record\n"
 	      "Example:\n"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "record/clock.h"
+#include "record/mmap_events.h"
 #include "record/control.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
@@ -91,7 +92,11 @@ static void answer_requests(struct mt_recorder *rec)
 		.give_up = has_enough, .arg = rec,
 	};
 
-	if (mt_attach_worker_run(rec->worker) && mt_pressure_episode(&config, &rec->pressure))
+	bool pressure = mt_attach_worker_run(rec->worker);
+
+	if (rec->opts->pressure_timeout && rec->attacher && mt_mmap_events_crowded(rec->mappings))
+		pressure = true;
+	if (pressure && mt_pressure_episode(&config, &rec->pressure))
 		rec->pressure_timeout = true;
 }
 
@@ -145,8 +150,11 @@ void mt_recorder_loop(struct mt_recorder *rec)
 		{ .fd = rec->signal_fd, .events = POLLIN },
 		{ .fd = rec->root_fd, .events = POLLIN },
 		{ .fd = -1, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
 	};
 
+	if (rec->opts->pressure_timeout)
+		fds[4].fd = mt_mmap_events_fd(rec->mappings);
 	while (!is_over(rec)) {
 		/* A command that waits for its answer holds up those behind it. */
 		fds[3].fd = rec->control && !rec->pinged ? mt_control_fd(rec->control) : -1;

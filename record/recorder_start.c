@@ -188,7 +188,7 @@ static void say_stop(void *arg, int pid, uint64_t took)
 /* What both ways to start need. */
 static int arm(struct mt_recorder *rec)
 {
-	int err = mt_mmap_events_new(&rec->mappings);
+	int err = mt_mmap_events_new(rec->opts->mapping_ring_size, &rec->mappings);
 
 	if (!err)
 		err = mt_guardian_start(mt_programs_requests_fd(rec->programs),

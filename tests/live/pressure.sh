@@ -120,3 +120,46 @@ for options in '' '--pressure-timeout inf --ring-size 64K --stack-ring-size 64K'
 		$((4 * 5 * 40))
 	is "$name: each library is looked at once" "$(grep -c '/plug[0-9]*\.so' err.txt)" 40
 done
+
+# The ring of mappings is the kernel's. While the recorder stands still the command maps code that is
+# known; what finds no room is counted, and a pause comes before that.
+cat >maps.py <<'EOF'
+import mmap, os, time
+fd = os.open("/usr/bin/env", os.O_RDONLY)
+pages = [mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)]
+print("ready", flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.01)
+for _ in range(6000):
+    mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC).close()
+open("finished", "w").close()
+EOF
+rm -f go finished out.txt
+mt-record --mapping-ring-size 64K -o run.mt -- /usr/bin/python3 maps.py >out.txt 2>err.txt &
+recorder=$!
+for _ in $(seq 1000); do
+	grep -q ready out.txt && break
+	sleep 0.01
+done
+kill -STOP $recorder
+: >go
+for _ in $(seq 1000); do
+	[ -e finished ] && break
+	sleep 0.01
+done
+kill -CONT $recorder
+code=0
+wait $recorder || code=$?
+is 'a small ring of mappings: exit status' $code 125
+matches 'a small ring of mappings: said' err.txt \
+	'lost [0-9]* mappings \(kernel\) from [0-9.]* s to [0-9.]* s'
+mt-report stat --json run.mt >stat.json 2>stat.err
+is 'a small ring of mappings: the report is partial' $? 1
+holds 'a small ring of mappings: counted' 's["lost"]["mappings"] > 1000'
+# Nobody takes what is written for a while, so that nobody empties the ring.
+rm -f finished
+mt-record --pressure-timeout inf --mapping-ring-size 64K -o - -- /usr/bin/python3 maps.py 2>err.txt |
+	{ sleep 4; ls finished >early.txt 2>&1; cat >run.mt; }
+is 'a small ring of mappings, pausing: nothing lost' "${PIPESTATUS[0]}" 0
+matches 'a small ring of mappings, pausing: it paused' err.txt 'paused [0-9]* times'
+matches 'a small ring of mappings, pausing: the command waited' early.txt 'No such file'
