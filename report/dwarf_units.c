@@ -2,7 +2,7 @@
 #include "report/dwarf_impl.h"
 
 #include "common/error.h"
-#include "report/module.h"
+#include "report/module_split.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -96,7 +96,8 @@ static int list_units(struct mt_lines *lines, Dwarf *dwarf)
 	uint8_t type;
 	int err;
 
-	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split)) {
+	/* Not the split units: libdw would open whatever the file says. */
+	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton && type != DW_UT_partial)
 			continue;
 		err = mt_dwarf_grow(&lines->units, &lines->cap, lines->n, sizeof(*lines->units));
@@ -104,7 +105,9 @@ static int list_units(struct mt_lines *lines, Dwarf *dwarf)
 			return err;
 		unit = &lines->units[lines->n++];
 		unit->lines_die = die;
-		unit->die = type == DW_UT_skeleton && split.addr ? split : die;
+		unit->die = die;
+		if (type == DW_UT_skeleton && mt_module_split_find(lines->module, &die, &split))
+			unit->die = split;
 	}
 	return 0;
 }

@@ -173,6 +173,7 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 	mt_image_init(&module->debug);
 	mt_image_init(&module->alt);
 	mt_image_init(&module->mini);
+	mt_image_init(&module->package);
 	module->path = strdup(file->path);
 	module->debuginfod = options->debuginfod;
 	err = set_folders(module, options);
@@ -223,6 +224,8 @@ void mt_module_free(struct mt_module *module)
 		return;
 	dwarf_end(module->dwarf);
 	dwarf_end(module->alt_dwarf);
+	mt_module_split_release(module);
+	mt_image_release(&module->package);
 	mt_image_release(&module->alt);
 	mt_image_release(&module->mini);
 	mt_image_release(&module->debug);

@@ -95,6 +95,14 @@ enum mt_module_image {
 /* false: there is no such file. Bytes live as long as the module. */
 bool mt_module_image(struct mt_module *module, enum mt_module_image image,
 		     const uint8_t **ret_bytes, size_t *ret_size);
+/*
+ * The split units of DWARF that were found, once mt_lines_load() has looked for them: each a .dwo
+ * file of its own. false: no such index.
+ */
+bool mt_module_split_image(struct mt_module *module, size_t index, uint64_t *ret_id,
+			   const uint8_t **ret_bytes, size_t *ret_size);
+/* What such a file is called in a pack, with its id as generation. */
+#define MT_SPLIT_PATH "[split]"
 /* Build-id bytes; 0 length if none or not verified. */
 size_t mt_module_build_id(const struct mt_module *module, uint8_t ret_id[MT_BUILD_ID_MAX]);
 

@@ -206,6 +206,8 @@ Dwarf *mt_module_dwarf(struct mt_module *module)
 	}
 	if (!image->elf || !image->n_sections || !mt_image_sizes_sane(image))
 		return NULL;
+	if (mt_module_split_prepare(module, image->elf))
+		return NULL;
 	module->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
 	if (module->dwarf && !attach_alt(module, path)) {
 		dwarf_end(module->dwarf);

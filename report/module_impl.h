@@ -5,6 +5,7 @@
 #define MT_MODULE_IMPL_H
 
 #include "report/module_image.h"
+#include "report/module_split.h"
 
 #include <elfutils/libdw.h>
 
@@ -28,6 +29,8 @@ struct mt_module {
 	struct mt_image debug;
 	bool mini_tried;
 	struct mt_image mini;	/* what .gnu_debugdata holds */
+	struct mt_module_split split;
+	struct mt_image package;	/* .dwp */
 	bool dwarf_tried;
 	Dwarf *dwarf;
 	struct mt_image alt;	/* supplementary file of dwarf */

@@ -81,6 +81,45 @@ static int add_file(struct mt_pack_images *images, const struct mt_analysis *a, 
 	return err;
 }
 
+/* How many units have their debug information outside of the files, where it was found. */
+static uint32_t count_splits(const struct mt_analysis *a)
+{
+	uint32_t i, n = 0;
+	const uint8_t *bytes;
+	size_t k, size;
+	uint64_t id;
+
+	for (i = 0; i < mt_session_files(a->session); i++) {
+		if (!mt_symbolizer_lines(a->symbolizer, i))
+			continue;
+		for (k = 0; mt_module_split_image(mt_symbolizer_module(a->symbolizer, i), k, &id,
+						  &bytes, &size); k++)
+			n++;
+	}
+	return n;
+}
+
+/* A row for each of those of a file, found by its id. *n counts rows. */
+static int add_splits(struct mt_pack_images *images, const struct mt_analysis *a, uint32_t index,
+		      struct mt_packed *rows, uint32_t *n)
+{
+	struct mt_module *module = mt_symbolizer_module(a->symbolizer, index);
+	const uint8_t *bytes;
+	size_t i, size;
+	uint64_t id;
+	int err = 0;
+
+	for (i = 0; !err && mt_module_split_image(module, i, &id, &bytes, &size); i++) {
+		rows[*n] = (struct mt_packed){
+			.type = MT_PACKED_FILE, .generation = id, .path = MT_SPLIT_PATH,
+			.status = mt_module_status_name(MT_MODULE_VERIFIED), .reason = "",
+			.debug_path = "", .package = "",
+		};
+		err = add_image(images, bytes, size, true, &rows[(*n)++].own);
+	}
+	return err;
+}
+
 /* The map of code that a process compiled: 1 if it has one. */
 static int add_map(struct mt_pack_images *images, const struct mt_analysis *a, uint32_t process,
 		   struct mt_packed *row)
@@ -135,14 +174,14 @@ int mt_pack_images_find(const struct mt_analysis *a, bool whole,
 			struct mt_pack_images *ret_images)
 {
 	uint32_t n = mt_session_files(a->session), i;
-	uint32_t processes = mt_session_processes(a->session), n_maps = 0;
-	struct mt_packed *files = calloc((size_t)n + processes + 1, sizeof(*files));
+	uint32_t processes = mt_session_processes(a->session), all = n;
+	size_t more = (size_t)processes + count_splits(a);
+	struct mt_packed *files = calloc(n + more + 1, sizeof(*files));
 	struct mt_pack_images images = { 0 };
 	int err = -ENOMEM;
 
-	images.images = calloc((size_t)n * MT_IMAGES + processes + 1, sizeof(*images.images));
-	images.rows = calloc((size_t)n * (MT_IMAGES + 1) + 2 * (size_t)processes + 1,
-			     sizeof(*images.rows));
+	images.images = calloc((size_t)n * MT_IMAGES + more + 1, sizeof(*images.images));
+	images.rows = calloc((size_t)n * (MT_IMAGES + 1) + 2 * more + 1, sizeof(*images.rows));
 	if (!files || !images.images || !images.rows)
 		goto out;
 	for (i = 0; i < n; i++) {
@@ -151,10 +190,15 @@ int mt_pack_images_find(const struct mt_analysis *a, bool whole,
 			goto out;
 	}
 	for (i = 0; i < processes; i++) {
-		err = add_map(&images, a, i, &files[n + n_maps]);
+		err = add_map(&images, a, i, &files[all]);
 		if (err < 0)
 			goto out;
-		n_maps += (uint32_t)err;
+		all += (uint32_t)err;
+	}
+	for (i = 0; i < n; i++) {
+		err = add_splits(&images, a, i, files, &all);
+		if (err)
+			goto out;
 	}
 	for (i = 0; i < images.n_images; i++)
 		images.rows[i] = (struct mt_packed){
@@ -164,9 +208,8 @@ int mt_pack_images_find(const struct mt_analysis *a, bool whole,
 	err = find_packages(&images, a, files, n);
 	if (err)
 		goto out;
-	n += n_maps;
-	memcpy(images.rows + images.n_images, files, n * sizeof(*files));
-	images.n_rows = images.n_images + n;
+	memcpy(images.rows + images.n_images, files, all * sizeof(*files));
+	images.n_rows = images.n_images + all;
 	*ret_images = images;
 out:
 	if (err)

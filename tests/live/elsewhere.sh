@@ -97,3 +97,33 @@ mkdir -p "sys$PWD"
 cp "$WORKLOADS/malloc_10007" "sys$PWD/prog"
 mt-report folded --sysroot sys refused.mtp 2>/dev/null | grep -q ';prog+0x'
 is 'packed without one, found below a sysroot: named' $? 1
+
+# Split debug information: in .dwo files, and in a package.
+cat >split.c <<'C'
+#include <stdlib.h>
+static inline __attribute__((always_inline)) void *inner(size_t n) { return malloc(n); }
+__attribute__((noinline)) void *outer(size_t n) { void *p = inner(n); __asm__ volatile("" : "+r"(p)); return p; }
+int main(void) { for (int i = 0; i < 99; i++) free(outer(1000 + i)); return 0; }
+C
+gcc -gdwarf-5 -gsplit-dwarf -O1 -fno-builtin split.c -o split
+record split ./split
+mt-report top -n 0 run.mt >here.txt 2>here.err
+matches 'split: an inlined call' here.txt 'inner  .*split\.c:2  \(inlined\)'
+mt-report pack -o run.mtp run.mt 2>/dev/null
+rm -f ./*.dwo
+mt-report top -n 0 run.mtp >there.txt 2>there.err
+is 'split: the same from a pack without the .dwo files' "$(cmp here.txt there.txt 2>&1)" ''
+mt-report pack -o again.mtp run.mtp 2>/dev/null
+is 'split: a pack of a pack is the same' "$(cmp again.mtp run.mtp 2>&1)" ''
+mt-report top -n 0 run.mt >there.txt 2>there.err
+is 'split: without them no inlined call' "$(grep -c '(inlined)' there.txt)" 0
+gcc -gdwarf-5 -gsplit-dwarf -O1 -fno-builtin split.c -o split
+record 'split package' ./split
+llvm-dwp -e split -o split.dwp
+rm -f ./*.dwo
+mt-report top -n 0 run.mt >there.txt 2>there.err
+matches 'split package: an inlined call' there.txt 'inner  .*split\.c:2  \(inlined\)'
+mt-report pack -o run.mtp run.mt 2>/dev/null
+rm split.dwp
+mt-report top -n 0 run.mtp >there2.txt 2>there.err
+is 'split package: the same from a pack' "$(cmp there.txt there2.txt 2>&1)" ''

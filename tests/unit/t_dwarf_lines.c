@@ -221,6 +221,44 @@ Test(dwarf_lines, split_units)
 	}
 }
 
+/* Units that stand in a package beside the file, and nowhere else. */
+static void check_package(const char *compilers, const char *flags, const char *packer)
+{
+	size_t n;
+
+	build(flags, "whole.so");
+	run("S=$PWD/$S; cd $D; rm -f *.dwo *.dwp; %s;"
+	    "$CXX %s -gsplit-dwarf -fPIC -c $S/inlines.cc -o i.o;"
+	    "$CC %s -gsplit-dwarf -fPIC -c $S/calls.c -o c.o;"
+	    "g++ -shared i.o c.o -o a.so; %s -e a.so -o a.so.dwp; mkdir -p kept; mv *.dwo kept;"
+	    "$CXX %s -fPIC -c $S/inlines.cc -o i.o; $CC %s -fPIC -c $S/calls.c -o c.o;"
+	    "g++ -shared i.o c.o -o whole.so",
+	    compilers, flags, flags, packer, flags, flags);
+	load(in_dir("a.so"));
+	n = compare_with_addr2line(in_dir("whole.so"));
+	cr_assert_gt(n, 100, "%s %s: %zu", compilers, flags, n);
+	unload();
+	/* Without it, lines are left, and beside the file the units are found too. */
+	run("cd $D; mv a.so.dwp kept");
+	load(in_dir("a.so"));
+	cr_expect_not(mt_lines_find(lines, named("_ZN3inl5outerEm")->addr, frames) > 0 &&
+		      frames[0].linkage);
+	unload();
+	run("cd $D; mv kept/*.dwo .");
+	load(in_dir("a.so"));
+	cr_expect_gt(compare_with_addr2line(in_dir("whole.so")), 100);
+	unload();
+}
+
+Test(dwarf_lines, split_units_in_a_package)
+{
+	check_package("CC=gcc CXX=g++", "-gdwarf-4 -O2", "dwp");
+	check_package("CC=clang CXX=clang++", "-gdwarf-4 -O2", "dwp");
+	/* That one of binutils 2.40 crashes on DWARF 5. */
+	check_package("CC=gcc CXX=g++", "-gdwarf-5 -O2", "llvm-dwp");
+	check_package("CC=clang CXX=clang++", "-gdwarf-5 -O2", "llvm-dwp");
+}
+
 /* gcc cannot do it yet, and libelf not undo it. */
 Test(dwarf_lines, sections_packed_by_zstd)
 {
