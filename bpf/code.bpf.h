@@ -25,6 +25,16 @@ struct code_change {
 	__u64 hit;	/* the range had a place already; pages or ranges that went */
 };
 
+/* A return address without its signature. */
+static __always_inline __u64 strip_code(__u64 addr)
+{
+#if defined(__TARGET_ARCH_arm64)
+	return addr & code_mask;
+#else
+	return addr;
+#endif
+}
+
 static __always_inline bool is_code(const struct mt_process_code *code, __u64 addr)
 {
 	const struct mt_code_chunk *chunk;

@@ -120,7 +120,7 @@ struct linux_binprm {
 };
 
 /* struct pt_regs as the kernel's BTF names its fields (user headers name them otherwise). */
-struct pt_regs___x86 {
+struct pt_regs___mt_x86 {
 	unsigned long di;
 	unsigned long si;
 	unsigned long dx;
@@ -130,7 +130,7 @@ struct pt_regs___x86 {
 	unsigned long ip;
 };
 
-struct pt_regs___arm64 {
+struct pt_regs___mt_arm64 {
 	unsigned long regs[31];
 	unsigned long pc;
 	unsigned long orig_x0;

@@ -23,6 +23,7 @@ const volatile __u32 pressure_on;	/* stop the tree rather than lose records */
 const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure begins */
 const volatile __u64 stack_ring_limit;
 const volatile __u32 recorder_pid;
+const volatile __u64 code_mask = ~0ULL;	/* and-mask: strips pointer authentication */
 
 /* Read by mt-record while running. */
 struct mt_loss_counter losses[MT_LOSS_KINDS];

@@ -191,6 +191,9 @@ struct repair {
 	__u32 len;
 };
 
+#if defined(__TARGET_ARCH_x86)
+
+/* A call leaves its return address at the stack pointer that the callee begins with. */
 static long repair_return(__u32 i, struct repair *repair)
 {
 	struct return_instance *instance = repair->instance;
@@ -208,6 +211,40 @@ static long repair_return(__u32 i, struct repair *repair)
 	return 0;
 }
 
+static __always_inline void repair_stack(struct repair *repair)
+{
+	bpf_loop(RETURN_INSTANCES_MAX, repair_return, repair, 0);
+}
+
+#else
+
+/* A callee saves its return address, signed or not, anywhere below where its stack began. */
+static long repair_word(__u32 i, struct repair *repair)
+{
+	__u64 *word = (__u64 *)(repair->capture->bytes + (i & 8191) * 8);
+	struct return_instance *instance = repair->instance;
+	__u64 addr = repair->sp + i * 8;
+	__u32 k;
+
+	if (i >= repair->len / 8)
+		return 1;
+	if (strip_code(*word) != repair->trampoline)
+		return 0;
+	for (k = 0; k < 4 && instance && addr >= BPF_CORE_READ(instance, stack); k++)
+		instance = BPF_CORE_READ(instance, next);
+	if (instance && addr < BPF_CORE_READ(instance, stack))
+		*word = BPF_CORE_READ(instance, orig_ret_vaddr);
+	repair->instance = instance;
+	return 0;
+}
+
+static __always_inline void repair_stack(struct repair *repair)
+{
+	bpf_loop(MT_RING_STACK_MAX / 8, repair_word, repair, 0);
+}
+
+#endif
+
 /* Put back return addresses that pending return probes have replaced. */
 static __always_inline void repair_returns(struct capture *capture, struct task_struct *task,
 					   __u64 sp, __u32 len)
@@ -219,7 +256,7 @@ static __always_inline void repair_returns(struct capture *capture, struct task_
 		return;
 	repair.instance = utask->return_instances;
 	repair.trampoline = trampoline_of(task);
-	bpf_loop(RETURN_INSTANCES_MAX, repair_return, &repair, 0);
+	repair_stack(&repair);
 }
 
 static long scan_words(__u32 i, struct scan *scan)
@@ -234,7 +271,7 @@ static long scan_words(__u32 i, struct scan *scan)
 		return 1;
 	if (!code) {
 		for (k = 0; k < SCAN_WORDS && k < left; k++) {
-			v = words[k];
+			v = strip_code(words[k]);
 			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
 				hash = fold(fold(hash, at + k), v);
 		}
@@ -243,7 +280,7 @@ static long scan_words(__u32 i, struct scan *scan)
 		lowest = code->lowest;
 		span = code->highest - lowest;
 		for (k = 0; k < SCAN_WORDS && k < left; k++) {
-			v = words[k];
+			v = strip_code(words[k]);
 			if (v - lowest < span && is_code(code, v))
 				hash = fold(fold(hash, at + k), v);
 		}
@@ -288,18 +325,29 @@ static __always_inline void copy_regs(__u64 *to, struct pt_regs *ctx)
 	to[15] = ctx->r15;
 	to[16] = ctx->rip;
 #elif defined(__TARGET_ARCH_arm64)
-	struct user_pt_regs *regs = (struct user_pt_regs *)ctx;
-	__u32 i;
+	/* x0-x30, sp, pc. The verifier allows no other than constant offsets into a context. */
+	bpf_probe_read_kernel(to, 33 * sizeof(*to), ctx);
+#endif
+}
 
-	for (i = 0; i < 31; i++)
-		to[i] = regs->regs[i];
-	to[31] = regs->sp;
-	to[32] = regs->pc;
+/* The caller's address where the callee has not saved it yet; 0 where it is on the stack. */
+static __always_inline __u64 link_register(struct pt_regs *ctx, struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_arm64)
+	struct uprobe_task *utask = task->utask;
+	__u64 link = strip_code(PT_REGS_RET(ctx));
+
+	/* A function that was jumped to by one whose return is probed. */
+	if (utask && utask->return_instances && link == trampoline_of(task))
+		link = BPF_CORE_READ(utask->return_instances, orig_ret_vaddr);
+	return link;
+#else
+	return 0;
 #endif
 }
 
 static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *capture, __u64 hash,
-					  __u32 len)
+					  __u64 link, __u32 len)
 {
 	__u64 id = current_id();
 	__u32 stack = __sync_fetch_and_add(&next_stack, 1) + 1, *seen;
@@ -318,6 +366,9 @@ static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *c
 	capture->def.identity = hash;
 	capture->def.n_bytes = len;
 	copy_regs(capture->def.regs, ctx);
+#if defined(__TARGET_ARCH_arm64)
+	capture->def.regs[30] = link;
+#endif
 	n = bpf_get_stack(ctx, capture->def.fp, sizeof(capture->def.fp), BPF_F_USER_STACK);
 	capture->def.n_fp = n > 0 ? (__u32)n / 8 : 0;
 	if (len > MT_RING_STACK_MAX)
@@ -334,7 +385,7 @@ static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *c
 }
 
 static __always_inline __u64 stack_identity(struct pt_regs *ctx, struct capture *capture, __u64 sp,
-					    __u32 len)
+					    __u64 link, __u32 len)
 {
 	struct scan scan = { .capture = capture, .words = len / 8 };
 	struct mt_process_code *code = process_code(current_id() >> 32);
@@ -345,6 +396,8 @@ static __always_inline __u64 stack_identity(struct pt_regs *ctx, struct capture 
 	scan.code = code && !code->unknown && !code->pending ? code : NULL;
 	scan.hash = fold(FNV_BASIS, code ? code->generation : 0);
 	scan.hash = fold(scan.hash, PT_REGS_IP(ctx));
+	if (link)
+		scan.hash = fold(scan.hash, link);
 	/* A caller that keeps its frame base in a register unwinds by it. */
 	if (fp < len)
 		scan.hash = fold(scan.hash, fp);
@@ -364,7 +417,7 @@ static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_s
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct capture *capture = capture_get();
 	__u32 want = stack_size, len, stack = 0, *seen;
-	__u64 end, hash;
+	__u64 end, hash, link;
 
 	if (!capture)
 		return 0;
@@ -384,10 +437,11 @@ static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_s
 		goto out;
 	}
 	repair_returns(capture, task, sp, len);
-	hash = stack_identity(ctx, capture, sp, len);
+	link = link_register(ctx, task);
+	hash = stack_identity(ctx, capture, sp, link, len);
 	seen = identity_mode == MT_IDENTITY_EVERY ? NULL :
 	       bpf_map_lookup_elem(&seen_stacks, &hash);
-	stack = seen ? *seen : define_stack(ctx, capture, hash, len);
+	stack = seen ? *seen : define_stack(ctx, capture, hash, link, len);
 out:
 	capture_put(capture);
 	return stack;

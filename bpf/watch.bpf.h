@@ -191,9 +191,9 @@ static __always_inline __u64 entry_point(struct task_struct *task)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 #if defined(__TARGET_ARCH_x86)
-	return ((struct pt_regs___x86 *)regs)->ip;
+	return ((struct pt_regs___mt_x86 *)regs)->ip;
 #elif defined(__TARGET_ARCH_arm64)
-	return ((struct pt_regs___arm64 *)regs)->pc;
+	return ((struct pt_regs___mt_arm64 *)regs)->pc;
 #endif
 }
 

@@ -44,7 +44,7 @@ struct syscall {
 static __always_inline void read_syscall(struct pt_regs *regs, struct syscall *call)
 {
 #if defined(__TARGET_ARCH_x86)
-	struct pt_regs___x86 *r = (void *)regs;
+	struct pt_regs___mt_x86 *r = (void *)regs;
 
 	call->nr = r->orig_ax;
 	call->arg1 = r->di;
@@ -53,7 +53,7 @@ static __always_inline void read_syscall(struct pt_regs *regs, struct syscall *c
 	call->arg4 = r->r10;
 	call->arg5 = r->r8;
 #elif defined(__TARGET_ARCH_arm64)
-	struct pt_regs___arm64 *r = (void *)regs;
+	struct pt_regs___mt_arm64 *r = (void *)regs;
 
 	call->nr = r->syscallno;
 	call->arg1 = r->orig_x0;	/* x0 may hold the result by now */

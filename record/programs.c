@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "mt_record.skel.h"
+#include "record/code_mask.h"
 #include "record/uprobe_multi.h"
 
 #define WALK_STEPS_MAX (1u << 19)	/* four times what the map holds */
@@ -65,6 +66,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->rodata->recorder_pid = getpid();
 	skel->bss->paused = options->paused;
 	skel->rodata->identity_mode = options->identity;
+	skel->rodata->code_mask = mt_code_mask();
 	skel->rodata->pressure_on = options->pressure;
 	skel->rodata->ring_limit = options->ring_size / 4 * 3;
 	skel->rodata->stack_ring_limit = options->stack_ring_limit;

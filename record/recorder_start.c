@@ -15,6 +15,7 @@
 #include "record/adopt.h"
 #include "record/clock.h"
 #include "record/closure.h"
+#include "record/code_mask.h"
 #include "record/control.h"
 #include "record/coverage.h"
 #include "record/decode.h"
@@ -295,7 +296,7 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 		.clock = "monotonic",
 		.start_time = rec->start_time,
 		.page_size = sysconf(_SC_PAGESIZE),
-		.code_mask = UINT64_MAX,
+		.code_mask = mt_code_mask(),
 		.stack_size = rec->opts->stack_size,
 		.ring_size = rec->opts->ring_size,
 		.stack_ring_size = rec->stack_ring_size,
