@@ -15,9 +15,10 @@ uint64_t mt_code_mask(void)
 	if (!(getauxval(AT_HWCAP) & HWCAP_PACA))
 		return UINT64_MAX;
 	/*
-	 * The initial stack ends within some GiB of the end of what a process is given without asking
-	 * for more: 2^39 or 2^48, also where there are 52 bits.
+	 * The initial stack ends within some GiB of the end of what a process is given
+	 * without asking for more: 2^39 or 2^48, also where there are 52 bits.
 	 */
+
 	return UINT64_MAX >> __builtin_clzll(stack);
 }
 
