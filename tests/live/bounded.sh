@@ -86,3 +86,46 @@ rss=$(peak $recorder)
 wait $recorder
 is 'a storm: recorded' $? 0
 is "a storm: $rss KiB is under 64 MiB" "$([ "$rss" -lt 65536 ] && echo yes)" yes
+
+# Polling: a look at the rings about every millisecond, whether there are events or not, and none of
+# them wakes the recorder. It uses little of a processor while there are none.
+cat >looks.py <<'EOF'
+import glob, sys, time
+
+def sample(pid):
+    looks = used = 0
+    for task in glob.glob(f"/proc/{pid}/task/*"):
+        with open(task + "/status") as f:
+            looks += sum(int(line.split()[1]) for line in f if line.startswith("voluntary_ctxt"))
+        with open(task + "/schedstat") as f:
+            used += int(f.read().split()[0])
+    return time.monotonic(), looks, used
+
+before = sample(sys.argv[1])
+time.sleep(2)
+after = sample(sys.argv[1])
+elapsed = after[0] - before[0]
+print(int((after[1] - before[1]) / elapsed), int((after[2] - before[2]) / elapsed / 1e7))
+EOF
+# shellcheck disable=SC2016 # for the inner shell
+for what in idle storm; do
+	rm -f pid.txt
+	command=(sleep 5)
+	[ $what = storm ] && command=("$WORKLOADS/storm" 2 100000007)
+	mt-record -q --duration 4s -o run.mt -- sh -c 'echo $$; exec "$@"' sh "${command[@]}" \
+		>pid.txt 2>err.txt &
+	recorder=$!
+	# Starting costs more than running.
+	for _ in $(seq 1000); do
+		[ -s pid.txt ] && break
+		sleep 0.02
+	done
+	sleep 0.5
+	read -r looks percent < <(/usr/bin/python3 looks.py $recorder)
+	wait $recorder
+	kill -KILL "$(head -n 1 pid.txt)" 2>/dev/null
+	echo "note $what: $looks waits a second, $percent % of a processor"
+	is "$what: $looks waits a second are at most 2000" "$([ "$looks" -le 2000 ] && echo yes)" yes
+	[ $what = storm ] || is "$what: $percent % of a processor is at most 15" \
+		"$([ "$percent" -le 15 ] && echo yes)" yes
+done
