@@ -1,9 +1,11 @@
 #include "report/analysis.h"
 
 #include "report/debuginfod.h"
+#include "report/reader.h"
 #include "report/symbolize.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 void mt_analysis_release(struct mt_analysis *analysis)
 {
@@ -78,21 +80,42 @@ static int load_profile(struct mt_analysis *a)
 	return mt_profile_build(a->reader, a->session, &scope, &a->profile);
 }
 
+/* Files of fewer frames are read before anybody could look. */
+#define FRAMES_TOLD 64u
+
 struct progress {
 	mt_progress_fn fn;
 	void *arg;
+	const char *doing;
+	uint32_t percent;	/* told last */
 };
 
-static void doing(const struct progress *progress, const char *what)
+static void doing(struct progress *progress, const char *what)
 {
+	progress->doing = what;
+	progress->percent = 0;
 	if (progress->fn)
 		progress->fn(progress->arg, what);
+}
+
+/* mt_reader_told_fn */
+static void read_on(void *arg, uint32_t frame, uint32_t frames)
+{
+	struct progress *progress = arg;
+	uint32_t percent = (uint32_t)((uint64_t)frame * 100 / frames);
+	char text[64];
+
+	if (!progress->fn || frames < FRAMES_TOLD || percent <= progress->percent)
+		return;
+	progress->percent = percent;
+	snprintf(text, sizeof(text), "%s, %" PRIu32 " %%", progress->doing, percent);
+	progress->fn(progress->arg, text);
 }
 
 /* Each stage needs those before it; an error ends them all. */
 static int run_stages(struct mt_analysis *a, unsigned int needs,
 		      const struct mt_module_options *options, struct mt_range_wanted *range,
-		      const struct progress *progress)
+		      struct progress *progress)
 {
 	int err;
 
@@ -127,12 +150,15 @@ int mt_analysis_load(const char *path, unsigned int needs, const struct mt_modul
 		     struct mt_range_wanted *range, mt_progress_fn progress, void *arg,
 		     struct mt_analysis *ret_analysis)
 {
-	struct progress told = { progress, arg };
+	struct progress told = { .fn = progress, .arg = arg };
 	struct mt_analysis a = { .debuginfod = options->debuginfod };
 	int err = mt_reader_open(path, &a.reader);
 
-	if (!err)
+	if (!err) {
+		mt_reader_tell(a.reader, read_on, &told);
 		err = run_stages(&a, needs, options, range, &told);
+		mt_reader_tell(a.reader, NULL, NULL);
+	}
 	if (!err) {
 		mt_reader_end(a.reader, &a.end);
 		err = mt_problems_find(&a);

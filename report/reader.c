@@ -67,6 +67,12 @@ void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted)
 	reader->loaded = false;
 }
 
+void mt_reader_tell(struct mt_reader *reader, mt_reader_told_fn told, void *arg)
+{
+	reader->told = told;
+	reader->told_arg = arg;
+}
+
 /* Load the next frame that may hold something wanted: 1, 0 at the end, or an error. */
 static int next_frame(struct mt_reader *reader)
 {
@@ -77,6 +83,8 @@ static int next_frame(struct mt_reader *reader)
 		frame = &reader->frames[reader->at];
 		if (frame->kinds && !(frame->kinds & reader->wanted))
 			continue;
+		if (reader->told)
+			reader->told(reader->told_arg, reader->at, reader->n_frames);
 		err = mt_reader_load(reader, reader->at);
 		if (err)
 			return err;

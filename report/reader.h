@@ -52,6 +52,12 @@ uint64_t mt_reader_max_lag(const struct mt_reader *reader);
 /* The trailer, or NULL if the file has none. Valid as long as the reader. */
 const struct mt_trailer *mt_reader_trailer(const struct mt_reader *reader);
 
+/* Told before each frame that is read, by its number of so many. */
+typedef void (*mt_reader_told_fn)(void *arg, uint32_t frame, uint32_t frames);
+
+/* Who is told how far a pass is, which may take long. told NULL: nobody. */
+void mt_reader_tell(struct mt_reader *reader, mt_reader_told_fn told, void *arg);
+
 /* Start again from the first frame, with only these kinds (or of MT_KIND_BIT) delivered. */
 void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted);
 

@@ -30,6 +30,9 @@ struct mt_reader {
 	uint64_t end_offset;
 	bool no_index;			/* frames were found by walking */
 
+	mt_reader_told_fn told;		/* may be NULL */
+	void *told_arg;
+
 	/* The pass being made. */
 	uint32_t wanted;
 	uint32_t at;			/* frame being read, if loaded, or else to be read next */

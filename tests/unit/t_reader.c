@@ -82,6 +82,45 @@ Test(reader, complete_file)
 	cr_assert_eq(mt_reader_trailer(reader)->stacks, MT_ARRAY_SIZE(fixture_stacks));
 }
 
+static uint32_t told[2], times_told;
+
+static void tell(void *arg, uint32_t frame, uint32_t frames)
+{
+	cr_expect_eq(arg, told);
+	cr_expect_lt(frame, frames);
+	cr_expect(!times_told || frame > told[0]);
+	told[0] = frame;
+	told[1] = frames;
+	times_told++;
+}
+
+Test(reader, tells_how_far_it_is)
+{
+	const struct mt_block *block;
+	struct mt_reader_end end;
+
+	put_all();
+	put_all();
+	finish();
+	cr_assert_eq(mt_reader_open(path, &reader), 0);
+	mt_reader_tell(reader, tell, told);
+	mt_reader_rewind(reader, ~0u);
+	while (mt_reader_next(reader, &block) == 1)
+		;
+	mt_reader_end(reader, &end);
+	cr_expect_eq(times_told, end.frames);
+	cr_expect_eq(told[1], end.frames);
+	/* Not of frames that are passed over. */
+	times_told = 0;
+	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_STACKS));
+	while (mt_reader_next(reader, &block) == 1)
+		;
+	cr_expect_lt(times_told, end.frames);
+	mt_reader_tell(reader, NULL, NULL);
+	mt_reader_rewind(reader, ~0u);
+	cr_expect_eq(mt_reader_next(reader, &block), 1);
+}
+
 Test(reader, no_trailer_but_exact_lag)
 {
 	static const struct mt_event late = { .time = 7, .begin = 7, .type = MT_EV_FREE };
