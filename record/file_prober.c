@@ -1,5 +1,6 @@
 #include "record/file_prober.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -120,6 +121,15 @@ static const char *path_of(int fd, char *buf, size_t size)
 	return buf;
 }
 
+/* Its processes make other system calls than those watched, and keep other stacks. */
+static bool is_32bit(int fd)
+{
+	unsigned char ident[EI_NIDENT];
+
+	return pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
+}
+
 int mt_file_prober_probe(struct mt_file_prober *prober, int fd, const char *path,
 			 struct mt_file_probes *ret_probes)
 {
@@ -136,8 +146,12 @@ int mt_file_prober_probe(struct mt_file_prober *prober, int fd, const char *path
 		err = -errno;
 	if (!err)
 		err = mt_allocators_scan(prober->table, fd, prober->found, &scan);
-	if (err == -MT_E_NOT_ELF)
+	if (err == -MT_E_NOT_ELF) {
+		if (is_32bit(fd))
+			mt_coverage_gap(prober->coverage, path, &st, "",
+					"32-bit code: what it allocates is not seen");
 		return 0;
+	}
 	if (!err && scan.n_functions)
 		err = add_sources(prober, &st, path, &scan);
 	if (!err && prober->move_sites)

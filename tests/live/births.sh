@@ -41,3 +41,14 @@ for _ in $(seq 250); do
 	sleep 0.02
 done
 is 'daemon, --follow root: unharmed' "$(ls daemon-done)" daemon-done
+
+# 32-bit code is not seen into, which is said.
+echo 'void _start(void) { __asm__ volatile("mov $1, %eax; xor %ebx, %ebx; int $0x80"); }' >thirtytwo.c
+if gcc -m32 -nostdlib -static -ffreestanding -o thirtytwo thirtytwo.c 2>gcc.err && ./thirtytwo; then
+	record '32-bit' sh -c "./thirtytwo; $WORKLOADS/births execd 251"
+	matches '32-bit: said' err.txt '^mt-record: not covered: .*/thirtytwo: 32-bit code'
+	holds '32-bit: stat says so' '[g for g in s["coverage_gaps"] if "thirtytwo" in str(g)]'
+	is '32-bit: the others are recorded' "$(folded count '(^|;)main;execd;takes;take(;| )')" 251
+else
+	skip '32-bit' "$(head -n 1 gcc.err)"
+fi
