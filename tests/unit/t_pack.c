@@ -8,7 +8,10 @@
 #include "report/dwarf_lines.h"
 #include "report/elf_extents.h"
 #include "report/module.h"
+#include "report/profile_folder.h"
 #include "report/reader.h"
+#include "report/session.h"
+#include "report/symbolize.h"
 #include "report/symbols.h"
 #include "tests/unit/artifact_fixture.h"
 #include "tests/unit/elf_fixture.h"
@@ -363,4 +366,58 @@ Test(pack, hostile)
 	cr_assert_eq(mt_module_open(&other, &options, &module), 0);
 	cr_expect_neq(mt_module_status(module), MT_MODULE_VERIFIED);
 	mt_module_free(module);
+}
+
+/* What a pack calls its files are names: whatever they say, the folder made of them keeps them in. */
+Test(pack, names_do_not_lead_out_of_the_profile_folder)
+{
+	static const char *const names[] = {
+		"/../../escaped", "/..", "/a/..", "/.", "/a/", "/", "/a/../../escaped",
+		"/x/../../../../../../../../../../../../tmp/escaped",
+	};
+	struct mt_lifecycle life = { .type = MT_LC_START, .pid = 1, .name = "x", .path = "" };
+	struct mt_mapping maps[MT_ARRAY_SIZE(names)];
+	struct mt_symbolizer *symbolizer;
+	struct mt_module_options options = { 0 };
+	const struct mt_module_segment *segments;
+	struct mt_session *session;
+	struct mt_module *here;
+	struct mt_file file;
+	struct mt_buf blocks;
+	size_t i, k, n;
+
+	run("mkdir -p $D/deep/er; cc -g -O2 -fPIC -shared $S/calls.c -o $D/a.so");
+	file = file_at(in_dir("a.so"));
+	mt_buf_init(&blocks);
+	cr_assert_eq(mt_module_open(&file, NULL, &here), 0);
+	add_cut(&blocks, 1, here, MT_IMAGE_OWN);
+	n = mt_module_segments(here, &segments);
+	for (k = 0; k < n && !(segments[k].flags & 1); k++)
+		;
+	cr_assert_lt(k, n);
+	for (i = 0; i < MT_ARRAY_SIZE(names); i++) {
+		file.path = names[i];
+		file.ino = i + 1;
+		add_file(&blocks, &file, "verified", 1, 0, 0);
+		maps[i] = (struct mt_mapping){
+			.type = MT_MAP_MAP, .start = (i + 1) << 32,
+			.end = ((i + 1) << 32) + ((segments[k].filesz + 0xfff) & ~0xfffull),
+			.offset = segments[k].offset & ~0xfffull, .dev_major = file.dev_major,
+			.dev_minor = file.dev_minor, .ino = file.ino, .path = names[i],
+		};
+	}
+	mt_module_free(here);
+	load(&blocks, 0);
+	mt_buf_release(&blocks);
+	options.pack = pack;
+	cr_assert_eq(mt_session_build(&life, 1, maps, MT_ARRAY_SIZE(maps), &session), 0);
+	cr_assert_eq(mt_symbolizer_new(session, &options, &symbolizer), 0);
+	cr_assert_eq(mt_profile_folder_write(in_dir("deep/er/p"), session, symbolizer, NULL, NULL),
+		     0);
+	cr_expect_str_eq(output_of("cd $D && find . -type f ! -name a.so ! -name pack.mtp |"
+				   " grep -v '^./deep/er/p/[^/]*$'"), "");
+	cr_expect_str_eq(output_of("ls $D/deep/er/p/*.symbols.map | wc -l"), "8");
+	cr_expect_str_eq(output_of("ls -d /tmp/escaped* /escaped* 2>/dev/null"), "");
+	mt_symbolizer_free(symbolizer);
+	mt_session_free(session);
 }
