@@ -55,6 +55,8 @@ struct uprobes_state {
 struct mm_struct {
 	unsigned long start_code;
 	unsigned long end_code;
+	unsigned long start_brk;
+	unsigned long brk;
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
 };
@@ -121,17 +123,29 @@ struct linux_binprm {
 
 /* struct pt_regs as the kernel's BTF names its fields (user headers name them otherwise). */
 struct pt_regs___mt_x86 {
-	unsigned long di;
-	unsigned long si;
-	unsigned long dx;
+	unsigned long r15;
+	unsigned long r14;
+	unsigned long r13;
+	unsigned long r12;
+	unsigned long bp;
+	unsigned long bx;
+	unsigned long r11;
 	unsigned long r10;
+	unsigned long r9;
 	unsigned long r8;
+	unsigned long ax;
+	unsigned long cx;
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
 	unsigned long orig_ax;
 	unsigned long ip;
+	unsigned long sp;
 };
 
 struct pt_regs___mt_arm64 {
 	unsigned long regs[31];
+	unsigned long sp;
 	unsigned long pc;
 	unsigned long orig_x0;
 	int syscallno;

@@ -24,6 +24,7 @@ const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure 
 const volatile __u64 stack_ring_limit;
 const volatile __u32 recorder_pid;
 const volatile __u64 code_mask = ~0ULL;	/* and-mask: strips pointer authentication */
+const volatile __u32 regions_on;	/* mmap and its like are events */
 
 /* Read by mt-record while running. */
 struct mt_loss_counter losses[MT_LOSS_KINDS];

@@ -31,6 +31,10 @@ enum mt_ring_kind {
 	MT_RING_REALLOC = 3,
 	MT_RING_ALIGNED = 4,
 	MT_RING_FREE = 5,
+	MT_RING_MMAP = 6,
+	MT_RING_MUNMAP = 7,
+	MT_RING_MREMAP = 8,
+	MT_RING_BRK = 9,
 	MT_RING_FORK = 16,
 	MT_RING_THREAD = 17,
 	MT_RING_EXEC = 18,
@@ -69,6 +73,16 @@ struct mt_ring_realloc {
 	struct mt_ring_alloc alloc;
 	__u64 old_addr;
 	__u64 begin;
+};
+
+/* A system call that changes the address space; hdr.time is that of its end. */
+struct mt_ring_region {
+	struct mt_ring_alloc alloc;	/* brk: the heap, as it is now */
+	__u64 old_addr;		/* mremap */
+	__u64 old_size;		/* mremap, brk */
+	__u64 begin;
+	__u32 prot;		/* mmap */
+	__u32 flags;		/* mmap, mremap */
 };
 
 /* A process or thread; hdr.pid and hdr.tid are its creator's. */
@@ -213,6 +227,8 @@ struct mt_task_state {
 	struct mt_inode_key opened;	/* bpf/watch.bpf.h: of the mapping being made */
 	__u64 hooked;		/* 1: opened is valid */
 	__u64 asked;		/* ticket of the latest request not waited for, 0 = none */
+	__u64 region_begin;	/* bpf/regions.bpf.h: of the call that is under way */
+	__u64 region_break;	/* where the heap ended then */
 };
 
 struct mt_code_chunk {
@@ -277,6 +293,7 @@ _Static_assert(sizeof(struct mt_ring_hdr) == 24, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_free) == 32, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_alloc) == 40, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_realloc) == 56, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_region) == 72, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_fork) == 56, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_stack) == 48 + 33 * 8 + 127 * 8, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_request) == 64, "ring ABI");

@@ -303,6 +303,22 @@ static long digest_words(__u32 i, struct scan *scan)
 	return 0;
 }
 
+/*
+ * Where a capture begins. A uprobe's context has the registers; of a system call they are the
+ * task's, whose fields have other names.
+ */
+struct origin {
+	void *ctx;		/* the program's */
+	bool call;		/* a system call's; else ctx are the registers */
+	struct pt_regs *task;
+	__u64 ip;
+	__u64 fp;
+	__u64 sp;
+#if defined(__TARGET_ARCH_arm64)
+	__u64 link;
+#endif
+};
+
 /* Registers by DWARF number: x86-64 psABI figure 3.36, AAPCS64 table for aarch64. */
 static __always_inline void copy_regs(__u64 *to, struct pt_regs *ctx)
 {
@@ -331,11 +347,11 @@ static __always_inline void copy_regs(__u64 *to, struct pt_regs *ctx)
 }
 
 /* The caller's address where the callee has not saved it yet; 0 where it is on the stack. */
-static __always_inline __u64 link_register(struct pt_regs *ctx, struct task_struct *task)
+static __always_inline __u64 link_register(const struct origin *from, struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_arm64)
 	struct uprobe_task *utask = task->utask;
-	__u64 link = strip_code(PT_REGS_RET(ctx));
+	__u64 link = strip_code(from->link);
 
 	/* A function that was jumped to by one whose return is probed. */
 	if (utask && utask->return_instances && link == trampoline_of(task))
@@ -346,8 +362,35 @@ static __always_inline __u64 link_register(struct pt_regs *ctx, struct task_stru
 #endif
 }
 
-static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *capture, __u64 hash,
-					  __u64 link, __u32 len)
+static __always_inline void copy_task_regs(__u64 *to, struct pt_regs *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct pt_regs___mt_x86 *regs = (void *)task;
+
+	to[0] = regs->ax;
+	to[1] = regs->dx;
+	to[2] = regs->cx;
+	to[3] = regs->bx;
+	to[4] = regs->si;
+	to[5] = regs->di;
+	to[6] = regs->bp;
+	to[7] = regs->sp;
+	to[8] = regs->r8;
+	to[9] = regs->r9;
+	to[10] = regs->r10;
+	to[11] = regs->r11;
+	to[12] = regs->r12;
+	to[13] = regs->r13;
+	to[14] = regs->r14;
+	to[15] = regs->r15;
+	to[16] = regs->ip;
+#elif defined(__TARGET_ARCH_arm64)
+	bpf_probe_read_kernel(to, 33 * sizeof(*to), task);
+#endif
+}
+
+static __always_inline __u32 define_stack(const struct origin *from, struct capture *capture,
+					  __u64 hash, __u64 link, __u32 len)
 {
 	__u64 id = current_id();
 	__u32 stack = __sync_fetch_and_add(&next_stack, 1) + 1, *seen;
@@ -365,11 +408,14 @@ static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *c
 	capture->def.time = bpf_ktime_get_ns();
 	capture->def.identity = hash;
 	capture->def.n_bytes = len;
-	copy_regs(capture->def.regs, ctx);
+	if (from->call)
+		copy_task_regs(capture->def.regs, from->task);
+	else
+		copy_regs(capture->def.regs, from->ctx);
 #if defined(__TARGET_ARCH_arm64)
 	capture->def.regs[30] = link;
 #endif
-	n = bpf_get_stack(ctx, capture->def.fp, sizeof(capture->def.fp), BPF_F_USER_STACK);
+	n = bpf_get_stack(from->ctx, capture->def.fp, sizeof(capture->def.fp), BPF_F_USER_STACK);
 	capture->def.n_fp = n > 0 ? (__u32)n / 8 : 0;
 	if (len > MT_RING_STACK_MAX)
 		len = MT_RING_STACK_MAX;
@@ -384,18 +430,18 @@ static __always_inline __u32 define_stack(struct pt_regs *ctx, struct capture *c
 	return stack;
 }
 
-static __always_inline __u64 stack_identity(struct pt_regs *ctx, struct capture *capture, __u64 sp,
+static __always_inline __u64 stack_identity(const struct origin *from, struct capture *capture,
 					    __u64 link, __u32 len)
 {
 	struct scan scan = { .capture = capture, .words = len / 8 };
 	struct mt_process_code *code = process_code(current_id() >> 32);
-	__u64 fp = PT_REGS_FP(ctx) - sp;
+	__u64 fp = from->fp - from->sp;
 
 	if (code)
 		code_resolve(code);
 	scan.code = code && !code->unknown && !code->pending ? code : NULL;
 	scan.hash = fold(FNV_BASIS, code ? code->generation : 0);
-	scan.hash = fold(scan.hash, PT_REGS_IP(ctx));
+	scan.hash = fold(scan.hash, from->ip);
 	if (link)
 		scan.hash = fold(scan.hash, link);
 	/* A caller that keeps its frame base in a register unwinds by it. */
@@ -411,13 +457,12 @@ static __always_inline __u64 stack_identity(struct pt_regs *ctx, struct capture 
 }
 
 /* Stack id of the calling thread's stack, defined on first sight; 0 if that was not possible. */
-static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_state *state,
-					   __u64 sp)
+static __always_inline __u32 capture_from(const struct origin *from, struct mt_task_state *state)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct capture *capture = capture_get();
 	__u32 want = stack_size, len, stack = 0, *seen;
-	__u64 end, hash, link;
+	__u64 end, hash, link, sp = from->sp;
 
 	if (!capture)
 		return 0;
@@ -437,14 +482,49 @@ static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_s
 		goto out;
 	}
 	repair_returns(capture, task, sp, len);
-	link = link_register(ctx, task);
-	hash = stack_identity(ctx, capture, sp, link, len);
+	link = link_register(from, task);
+	hash = stack_identity(from, capture, link, len);
 	seen = identity_mode == MT_IDENTITY_EVERY ? NULL :
 	       bpf_map_lookup_elem(&seen_stacks, &hash);
-	stack = seen ? *seen : define_stack(ctx, capture, hash, link, len);
+	stack = seen ? *seen : define_stack(from, capture, hash, link, len);
 out:
 	capture_put(capture);
 	return stack;
+}
+
+static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_state *state,
+					   __u64 sp)
+{
+	struct origin from = {
+		.ctx = ctx, .ip = PT_REGS_IP(ctx), .fp = PT_REGS_FP(ctx), .sp = sp,
+#if defined(__TARGET_ARCH_arm64)
+		.link = PT_REGS_RET(ctx),
+#endif
+	};
+
+	return capture_from(&from, state);
+}
+
+/* The stack of a system call, from a program of any type. */
+static __always_inline __u32 capture_call_stack(void *ctx, struct mt_task_state *state)
+{
+	struct pt_regs *task = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct origin from = { .ctx = ctx, .call = true, .task = task };
+#if defined(__TARGET_ARCH_x86)
+	struct pt_regs___mt_x86 *regs = (void *)task;
+
+	from.ip = regs->ip;
+	from.fp = regs->bp;
+	from.sp = regs->sp;
+#elif defined(__TARGET_ARCH_arm64)
+	struct pt_regs___mt_arm64 *regs = (void *)task;
+
+	from.ip = regs->pc;
+	from.fp = regs->regs[29];
+	from.link = regs->regs[30];
+	from.sp = regs->sp;
+#endif
+	return capture_from(&from, state);
 }
 
 #endif

@@ -14,32 +14,8 @@
 #ifndef MT_WATCH_CALLS_BPF_H
 #define MT_WATCH_CALLS_BPF_H
 
+#include "bpf/regions.bpf.h"
 #include "bpf/watch.bpf.h"
-
-#if defined(__TARGET_ARCH_x86)
-#define NR_MMAP 9
-#define NR_MPROTECT 10
-#define NR_MUNMAP 11
-#define NR_MREMAP 25
-#define NR_PKEY_MPROTECT 329
-#define CALL_PREFIX "__x64_sys_"
-#elif defined(__TARGET_ARCH_arm64)
-#define NR_MMAP 222
-#define NR_MPROTECT 226
-#define NR_MUNMAP 215
-#define NR_MREMAP 216
-#define NR_PKEY_MPROTECT 288
-#define CALL_PREFIX "__arm64_sys_"
-#endif
-
-struct syscall {
-	__u64 nr;
-	__u64 arg1;
-	__u64 arg2;
-	__u64 arg3;
-	__u64 arg4;
-	__u64 arg5;
-};
 
 static __always_inline void read_syscall(struct pt_regs *regs, struct syscall *call)
 {
@@ -276,17 +252,27 @@ int BPF_PROG(before_mprotect, struct vm_area_struct *vma, unsigned long prot)
 	return 0;
 }
 
-static __always_inline void call_returned(struct pt_regs *regs, __u64 nr, __u64 ret, __u32 which)
+static __always_inline void end_of_call(void *ctx, struct mt_task_state *state,
+					const struct syscall *call, __u64 nr, __u64 ret)
+{
+	if (matters(call, nr))
+		finish_call(state, call, nr, ret);
+	if (regions_on && is_region_call(nr))
+		finish_region(ctx, state, call, nr, ret);
+}
+
+static __always_inline void call_returned(void *ctx, struct pt_regs *regs, __u64 nr, __u64 ret,
+					  __u32 which)
 {
 	struct mt_task_state *state;
 	struct syscall call = {};
 
 	read_syscall(regs, &call);
-	if (!matters(&call, nr))
+	if (!matters(&call, nr) && !(regions_on && is_region_call(nr)))
 		return;
 	state = current_state();
 	if (state && my_turn(state, TURN_CALL, which))
-		finish_call(state, &call, nr, ret);
+		end_of_call(ctx, state, &call, nr, ret);
 }
 
 /* --- the tracepoints of single calls -------------------------------------------- */
@@ -298,36 +284,36 @@ struct call_exit {
 	__u64 ret;
 };
 
-static __always_inline void call_traced(__u64 nr, __u64 ret)
+static __always_inline void call_traced(void *ctx, __u64 nr, __u64 ret)
 {
 	struct mt_task_state *state;
 	struct syscall call = {};
 
 	read_syscall((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()), &call);
-	if (!matters(&call, nr))
+	if (!matters(&call, nr) && !(regions_on && is_region_call(nr)))
 		return;
 	state = current_state();
 	if (state)
-		finish_call(state, &call, nr, ret);
+		end_of_call(ctx, state, &call, nr, ret);
 }
 
 #define WATCH_CALL(name, nr)							\
 SEC("fexit/" CALL_PREFIX #name)							\
 int BPF_PROG(after_##name, struct pt_regs *regs, long ret)			\
 {										\
-	call_returned(regs, nr, ret, 0);					\
+	call_returned(ctx, regs, nr, ret, 0);					\
 	return 0;								\
 }										\
 SEC("fexit/" CALL_PREFIX #name)							\
 int BPF_PROG(after_##name##_2, struct pt_regs *regs, long ret)			\
 {										\
-	call_returned(regs, nr, ret, 1);					\
+	call_returned(ctx, regs, nr, ret, 1);					\
 	return 0;								\
 }										\
 SEC("tp/syscalls/sys_exit_" #name)						\
 int exit_##name(struct call_exit *ctx)						\
 {										\
-	call_traced(nr, ctx->ret);						\
+	call_traced(ctx, nr, ctx->ret);						\
 	return 0;								\
 }
 
@@ -336,33 +322,62 @@ WATCH_CALL(mprotect, NR_MPROTECT)
 WATCH_CALL(pkey_mprotect, NR_PKEY_MPROTECT)
 WATCH_CALL(munmap, NR_MUNMAP)
 WATCH_CALL(mremap, NR_MREMAP)
+WATCH_CALL(brk, NR_BRK)
+
+/* For --mmap. */
+#define WATCH_BEGIN(name)							\
+SEC("fentry/" CALL_PREFIX #name)						\
+int BPF_PROG(region_##name, struct pt_regs *regs)				\
+{										\
+	begin_region();								\
+	return 0;								\
+}										\
+SEC("tp/syscalls/sys_enter_" #name)						\
+int region_enter_##name(void *ctx)						\
+{										\
+	begin_region();								\
+	return 0;								\
+}
+
+WATCH_BEGIN(mmap)
+WATCH_BEGIN(munmap)
+WATCH_BEGIN(mremap)
+WATCH_BEGIN(brk)
 
 /* --- the tracepoint of all calls ---------------------------------------------------- */
 
-static __always_inline void any_call(struct pt_regs *regs, __u64 ret, __u32 which)
+static __always_inline void any_call(void *ctx, struct pt_regs *regs, __u64 ret, __u32 which)
 {
 	struct mt_task_state *state;
 	struct syscall call = {};
 
 	read_syscall(regs, &call);
-	if (!matters(&call, call.nr))
+	if (!matters(&call, call.nr) && !(regions_on && is_region_call(call.nr)))
 		return;
 	state = current_state();
 	if (state && my_turn(state, TURN_CALL, which))
-		finish_call(state, &call, call.nr, ret);
+		end_of_call(ctx, state, &call, call.nr, ret);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(region_any, struct pt_regs *regs, long nr)
+{
+	if (is_region_call(nr))
+		begin_region();
+	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(any_exit, struct pt_regs *regs, long ret)
 {
-	any_call(regs, ret, 0);
+	any_call(ctx, regs, ret, 0);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(any_exit_2, struct pt_regs *regs, long ret)
 {
-	any_call(regs, ret, 1);
+	any_call(ctx, regs, ret, 1);
 	return 0;
 }
 

@@ -17,13 +17,16 @@
 #define MT_HAS_SIZE (MT_HAS_STACK | MT_EVBIT(MUNMAP))
 #define MT_HAS_OLD (MT_EVBIT(REALLOC) | MT_EVBIT(MREMAP))
 #define MT_HAS_ALIGN MT_EVBIT(ALIGNED)
+#define MT_HAS_OLD_SIZE (MT_EVBIT(MREMAP) | MT_EVBIT(BRK))
+#define MT_HAS_PROT MT_EVBIT(MMAP)
+/* Files of before they were recorded lack these columns; what is missing is 0. */
+#define MT_OPTIONAL_COLUMN(c) ((c) >= MT_COL_OLD_SIZE)
 #define MT_KNOWN_EVENTS ((1u << MT_EV_TYPES) - 2)
 
 /*
  * Name, planes at most, and the types of the rows that have it; in the order in which they
- * are written. Values: type, thread, addr, size, stack and align as they are; time the zigzag of
- * the difference to the row before (to base_time); old_addr xor addr; begin the zigzag of
- * time - begin.
+ * are written. Values are as they are, but: time is the zigzag of the difference to the row
+ * before (to base_time); old_addr xor addr; begin the zigzag of time - begin.
  */
 #define MT_EVENT_COLUMNS(X) \
 	X(TYPE, "type", 4, MT_HAS_ALL) \
@@ -34,7 +37,10 @@
 	X(STACK, "stack", 4, MT_HAS_STACK) \
 	X(OLD_ADDR, "old_addr", 8, MT_HAS_OLD) \
 	X(BEGIN, "begin", 8, MT_HAS_OLD) \
-	X(ALIGN, "align", 8, MT_HAS_ALIGN)
+	X(ALIGN, "align", 8, MT_HAS_ALIGN) \
+	X(OLD_SIZE, "old_size", 8, MT_HAS_OLD_SIZE) \
+	X(PROT, "prot", 4, MT_HAS_PROT) \
+	X(FLAGS, "flags", 4, MT_HAS_PROT)
 
 enum mt_event_column {
 #define X(id, name, planes, types) MT_COL_##id,

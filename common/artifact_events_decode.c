@@ -83,7 +83,7 @@ static int open_column(struct decoder *dec, unsigned int c)
 		expected = mt_event_count(&dec->histogram, mt_event_columns[c].types);
 	column->n_planes = 0;
 	if (!column->cur.pos)
-		return expected ? -MT_E_CORRUPT : 0;
+		return expected && !MT_OPTIONAL_COLUMN(c) ? -MT_E_CORRUPT : 0;
 	if (mt_mp_read_array(&column->cur, &n) || n > mt_event_columns[c].max_planes)
 		return -MT_E_CORRUPT;
 	for (i = 0; i < n; i++) {
@@ -151,6 +151,9 @@ static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint
 	const uint64_t *old = dec->columns[MT_COL_OLD_ADDR].values;
 	const uint64_t *begin = dec->columns[MT_COL_BEGIN].values;
 	const uint64_t *align = dec->columns[MT_COL_ALIGN].values;
+	const uint64_t *old_size = dec->columns[MT_COL_OLD_SIZE].values;
+	const uint64_t *prot = dec->columns[MT_COL_PROT].values;
+	const uint64_t *flags = dec->columns[MT_COL_FLAGS].values;
 	uint64_t time = dec->time;
 	uint32_t i, bit;
 
@@ -174,6 +177,12 @@ static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint
 		}
 		if (MT_HAS_ALIGN & bit)
 			e->align = *align++;
+		if (MT_HAS_OLD_SIZE & bit)
+			e->old_size = *old_size++;
+		if (MT_HAS_PROT & bit) {
+			e->prot = (uint32_t)*prot++;
+			e->flags = (uint32_t)*flags++;
+		}
 		e += (MT_KNOWN_EVENTS & bit) != 0;
 	}
 	dec->time = time;

@@ -157,20 +157,30 @@ static void collect_rare(struct mt_event_encoder *enc, const struct mt_event *e,
 	struct column *begin = &enc->columns[MT_COL_BEGIN];
 	struct column *align = &enc->columns[MT_COL_ALIGN];
 	const struct mt_event *end = e + n;
-	uint32_t bit;
+	uint32_t bit, c;
 
-	old->n_values = begin->n_values = align->n_values = 0;
-	old->all = begin->all = align->all = 0;
+	for (c = MT_COL_OLD_ADDR; c < MT_EVENT_COLS; c++) {
+		enc->columns[c].n_values = 0;
+		enc->columns[c].all = 0;
+	}
 	for (; e < end; e++) {
 		bit = 1u << e->type;
-		if (!((MT_HAS_OLD | MT_HAS_ALIGN) & bit))
+		if (!((MT_HAS_OLD | MT_HAS_ALIGN | MT_HAS_OLD_SIZE | MT_HAS_PROT) & bit))
 			continue;
 		if (MT_HAS_ALIGN & bit) {
 			put_value(align, e->align);
 			continue;
 		}
-		put_value(old, e->old_addr ^ e->addr);
-		put_value(begin, mt_zigzag(e->time - e->begin));
+		if (MT_HAS_OLD & bit) {
+			put_value(old, e->old_addr ^ e->addr);
+			put_value(begin, mt_zigzag(e->time - e->begin));
+		}
+		if (MT_HAS_OLD_SIZE & bit)
+			put_value(&enc->columns[MT_COL_OLD_SIZE], e->old_size);
+		if (MT_HAS_PROT & bit) {
+			put_value(&enc->columns[MT_COL_PROT], e->prot);
+			put_value(&enc->columns[MT_COL_FLAGS], e->flags);
+		}
 	}
 }
 

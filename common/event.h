@@ -30,24 +30,38 @@ enum mt_event_type {
 	MT_EV_TYPES
 };
 
-/* One allocator call that took effect. */
+/* One call of an allocator, or of mmap and its like, that took effect. */
 struct mt_event {
-	uint64_t time;		/* free: at entry; all others: at return */
-	uint64_t begin;		/* realloc: at entry, when old_addr was given up; else == time */
-	uint64_t addr;		/* the block got, or freed */
-	uint64_t old_addr;	/* realloc: the block given up, 0 if none */
-	uint64_t size;		/* bytes asked for (calloc: the product); 0 for free */
-	uint64_t align;		/* aligned: the alignment asked for; else 0 */
+	uint64_t time;		/* what gives memory back: at entry; all others: at return */
+	uint64_t begin;		/* realloc, mremap: at entry, when old_addr was given up */
+	uint64_t addr;		/* the block or region got, or freed; brk: the heap's start */
+	uint64_t old_addr;	/* realloc, mremap: what was given up, 0 if nothing */
+	uint64_t size;		/* bytes asked for (calloc: the product); brk: of the heap */
+	union {
+		uint64_t align;		/* aligned: the alignment asked for */
+		uint64_t old_size;	/* mremap: of what was given up; brk: of the heap before */
+		struct {
+			uint32_t prot;	/* mmap: as mmap(2) was given them */
+			uint32_t flags;
+		};
+	};			/* 0 for all others */
 	uint32_t thread;	/* thread index */
 	uint32_t stack;		/* stack id; 0 = none */
 	uint8_t type;		/* enum mt_event_type */
 };
 
-/* Does this type give the caller a block (and so carry size and stack)? */
+/* Is it an allocator's call that gives the caller a block? */
 static inline bool mt_event_allocates(unsigned int type)
 {
 	return type == MT_EV_MALLOC || type == MT_EV_CALLOC || type == MT_EV_REALLOC ||
-	       type == MT_EV_ALIGNED || type == MT_EV_MMAP || type == MT_EV_MREMAP;
+	       type == MT_EV_ALIGNED;
+}
+
+/* Is it a system call that changes the address space? Those are no part of the heap's totals. */
+static inline bool mt_event_maps(unsigned int type)
+{
+	return type == MT_EV_MMAP || type == MT_EV_MUNMAP || type == MT_EV_MREMAP ||
+	       type == MT_EV_BRK;
 }
 
 enum mt_lifecycle_type {

@@ -16,6 +16,10 @@ SAME_NUMBER(MT_RING_CALLOC, MT_EV_CALLOC);
 SAME_NUMBER(MT_RING_REALLOC, MT_EV_REALLOC);
 SAME_NUMBER(MT_RING_ALIGNED, MT_EV_ALIGNED);
 SAME_NUMBER(MT_RING_FREE, MT_EV_FREE);
+SAME_NUMBER(MT_RING_MMAP, MT_EV_MMAP);
+SAME_NUMBER(MT_RING_MUNMAP, MT_EV_MUNMAP);
+SAME_NUMBER(MT_RING_MREMAP, MT_EV_MREMAP);
+SAME_NUMBER(MT_RING_BRK, MT_EV_BRK);
 _Static_assert(MT_RING_REGS_MAX == MT_REGS_MAX && MT_RING_FP_MAX == MT_FP_CHAIN_MAX &&
 	       MT_RING_STACK_MAX == MT_STACK_BYTES_MAX, "limits of both sides");
 
@@ -267,6 +271,42 @@ malformed:
 	return 0;
 }
 
+static int decode_region(struct mt_decoder *decoder, const struct mt_ring_region *rec)
+{
+	const struct mt_ring_hdr *hdr = &rec->alloc.hdr;
+	struct mt_event *event = &decoder->events[decoder->n_events];
+	int err;
+
+	if (decoder->n_events == EVENTS_MAX)
+		return -ENOBUFS;
+	memset(event, 0, sizeof(*event));
+	err = thread_of(decoder, hdr->pid, hdr->tid, hdr->time, &event->thread);
+	if (err)
+		return err;
+	event->type = hdr->kind;
+	event->time = hdr->time;
+	event->addr = rec->alloc.addr;
+	event->size = rec->alloc.size;
+	event->stack = hdr->stack;
+	if (hdr->kind == MT_RING_MMAP) {
+		event->prot = rec->prot;
+		event->flags = rec->flags;
+	} else if (hdr->kind != MT_RING_MUNMAP) {
+		event->old_size = rec->old_size;
+	}
+	/* Others can be given what this gave back before it returned. */
+	if (hdr->kind == MT_RING_MUNMAP ||
+	    (hdr->kind == MT_RING_BRK && event->size < event->old_size))
+		event->time = rec->begin;
+	event->begin = event->time;
+	if (hdr->kind == MT_RING_MREMAP) {
+		event->old_addr = rec->old_addr;
+		event->begin = rec->begin;
+	}
+	decoder->n_events++;
+	return 0;
+}
+
 static int decode_fork(struct mt_decoder *decoder, const struct mt_ring_fork *rec)
 {
 	struct mt_lifecycle row = {
@@ -371,6 +411,10 @@ int mt_decoder_event(struct mt_decoder *decoder, const void *data, size_t len)
 		[MT_RING_REALLOC] = sizeof(struct mt_ring_free),
 		[MT_RING_ALIGNED] = sizeof(struct mt_ring_free),
 		[MT_RING_FREE] = sizeof(struct mt_ring_free),
+		[MT_RING_MMAP] = sizeof(struct mt_ring_region),
+		[MT_RING_MUNMAP] = sizeof(struct mt_ring_region),
+		[MT_RING_MREMAP] = sizeof(struct mt_ring_region),
+		[MT_RING_BRK] = sizeof(struct mt_ring_region),
 		[MT_RING_FORK] = sizeof(struct mt_ring_fork),
 		[MT_RING_THREAD] = sizeof(struct mt_ring_fork),
 		[MT_RING_EXEC] = sizeof(struct mt_ring_exec),
@@ -387,6 +431,11 @@ int mt_decoder_event(struct mt_decoder *decoder, const void *data, size_t len)
 		return 0;
 	}
 	switch (hdr->kind) {
+	case MT_RING_MMAP:
+	case MT_RING_MUNMAP:
+	case MT_RING_MREMAP:
+	case MT_RING_BRK:
+		return decode_region(decoder, data);
 	case MT_RING_FORK:
 	case MT_RING_THREAD:
 		return decode_fork(decoder, data);

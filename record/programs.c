@@ -64,6 +64,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 
 	skel->rodata->stack_size = options->stack_size;
 	skel->rodata->recorder_pid = getpid();
+	skel->rodata->regions_on = options->regions;
 	skel->bss->paused = options->paused;
 	skel->rodata->identity_mode = options->identity;
 	skel->rodata->code_mask = mt_code_mask();
@@ -94,7 +95,7 @@ static int load_with(struct mt_programs *programs, const struct mt_programs_opti
 	programs->skel = mt_record__open();
 	if (!programs->skel)
 		return -errno;
-	mt_watch_choose(programs->skel->obj, programs->watch);
+	mt_watch_choose(programs->skel->obj, programs->watch, options->regions);
 	err = set_options(programs->skel, options);
 	if (!err)
 		err = mt_record__load(programs->skel);

@@ -22,6 +22,7 @@ struct mt_programs_options {
 	enum mt_attach_mode attach_mode;
 	enum mt_watch watch;
 	enum mt_identity_mode identity;
+	bool regions;			/* mmap and its like are events */
 	bool pressure;			/* stop the tree rather than lose records */
 	bool paused;			/* as by mt_programs_pause() */
 };

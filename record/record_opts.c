@@ -108,6 +108,7 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		{ .kind = MT_OPTION_SIZE, .name = "mapping-ring-size",
 		  .value = &opts->mapping_ring_size, .arg = "SIZE", .min = RING_MIN,
 		  .max = MT_RING_SIZE_MAX },
+		{ .kind = MT_OPTION_FLAG, .name = "mmap", .value = &opts->mmap },
 		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
 		  .choices = watch },
 		{ .kind = MT_OPTION_CHOICE, .name = "stack-identity",
@@ -256,8 +257,8 @@ void mt_record_opts_help(FILE *out)
 	      out);
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);
-	fputs("More, in the man page: --start-disabled, --ring-size, --stack-ring-size, --watch,\n"
-	      "--mapping-ring-size, --probe-site, --attach, --stack-identity\n"
+	fputs("More, in the man page: --mmap, --start-disabled, --ring-size, --stack-ring-size,\n"
+	      "--watch, --mapping-ring-size, --probe-site, --attach, --stack-identity\n"
 	      "Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
 	      "126 not executable; 127 not found; 64 usage. All about it: man mt-record\n"
 	      "Example:\n"

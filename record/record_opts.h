@@ -49,6 +49,7 @@ struct mt_record_opts {
 	bool start_disabled;
 	int attach;			/* enum mt_attach_mode */
 	int stack_identity;		/* enum mt_stack_identity */
+	bool mmap;			/* mmap, munmap, mremap and brk are events */
 	int probe_site;			/* enum mt_site */
 	bool quiet;
 	unsigned int verbose;

@@ -143,6 +143,7 @@ static int load(struct mt_recorder *rec)
 		.pressure = rec->opts->pressure_timeout != 0,
 		.paused = rec->opts->start_disabled,
 		.watch = rec->opts->watch,
+		.regions = rec->opts->mmap,
 	};
 	struct mt_probe_programs probes;
 	int err;

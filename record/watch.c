@@ -54,17 +54,26 @@ static enum mt_watch way_of(const struct bpf_program *program)
 		return MT_WATCH_FENTRY;
 	if (begins(section, CALL_TRACEPOINT))
 		return MT_WATCH_TRACEPOINT;
-	return strcmp(section, "tp_btf/sys_exit") == 0 ? MT_WATCH_RAW : MT_WATCH_AUTO;
+	return begins(section, "tp_btf/sys_e") ? MT_WATCH_RAW : MT_WATCH_AUTO;
 }
 
-void mt_watch_choose(struct bpf_object *object, enum mt_watch watch)
+/* Is it of use for mmap's events alone? */
+static bool is_for_regions(const struct bpf_program *program)
+{
+	const char *name = bpf_program__name(program);
+
+	return begins(name, "region_") || begins(name, "after_brk") || begins(name, "exit_brk");
+}
+
+void mt_watch_choose(struct bpf_object *object, enum mt_watch watch, bool regions)
 {
 	struct bpf_program *program;
 	enum mt_watch way;
 
 	bpf_object__for_each_program(program, object) {
 		way = way_of(program);
-		bpf_program__set_autoload(program, way == MT_WATCH_AUTO || way == watch);
+		bpf_program__set_autoload(program, (way == MT_WATCH_AUTO || way == watch) &&
+						  (regions || !is_for_regions(program)));
 	}
 }
 
@@ -144,6 +153,7 @@ static uint64_t missed(const struct bpf_object *object, bool calls)
 	bpf_object__for_each_program(program, object) {
 		/* What these would have said is found out at the call's end. */
 		if (begins(bpf_program__section_name(program), "fentry/") ||
+		    begins(bpf_program__name(program), "region_") ||
 		    (way_of(program) != MT_WATCH_AUTO) != calls)
 			continue;
 		n = left_out(program);

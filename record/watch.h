@@ -8,6 +8,7 @@
 #define MT_WATCH_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct bpf_link;
@@ -33,8 +34,11 @@ const char *mt_watch_name(enum mt_watch watch);
 /* Is a program of this way allowed here? 0, or -errno: a quick answer, but only a "no" is final. */
 int mt_watch_try(enum mt_watch watch);
 
-/* Leave out, before loading, the programs that another way than watch (not AUTO) needs. */
-void mt_watch_choose(struct bpf_object *object, enum mt_watch watch);
+/*
+ * Leave out, before loading, the programs that another way than watch (not AUTO) needs, and
+ * those that only mmap's events need, if they are not wanted.
+ */
+void mt_watch_choose(struct bpf_object *object, enum mt_watch watch, bool regions);
 
 /*
  * Attach all programs but those that are attached to files. What a failed call has attached stays

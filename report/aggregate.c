@@ -355,18 +355,16 @@ static int take_event(struct mt_profile *p, const struct mt_event *event)
 	case MT_EV_GIVE_UP:
 		/* A realloc that gave nothing back (size 0) was a free. */
 		return release_block(p, event, thread, !event->old_addr);
-	case MT_EV_MUNMAP:
-		p->totals.by_type[event->type]++;
-		return event->addr ? release_block(p, event, thread, false) : 0;
 	case MT_EV_FREE:
 		p->totals.by_type[event->type]++;
 		if (event->addr)
 			return release_block(p, event, thread, true);
 		break;
-	case MT_EV_BRK:
-		p->totals.by_type[event->type]++;
-		return 0;
 	default:
+		if (mt_event_maps(event->type)) {
+			p->totals.by_type[event->type]++;
+			return 0;
+		}
 		if (!mt_event_allocates(event->type))
 			break;
 		p->totals.by_type[event->type]++;

@@ -61,6 +61,41 @@ void mt_dump_put_titles(FILE *out)
 		"SIZE", "STACK");
 }
 
+#define MAP_ANONYMOUS_BIT 0x20
+
+static bool is_anonymous(const struct mt_event *event)
+{
+	return event->flags & MAP_ANONYMOUS_BIT;
+}
+
+static void put_region(const struct mt_event *event, FILE *out)
+{
+	if (event->type == MT_EV_MMAP)
+		fprintf(out, "  %c%c%c, %s, flags 0x%" PRIx32, event->prot & 1 ? 'r' : '-',
+			event->prot & 2 ? 'w' : '-', event->prot & 4 ? 'x' : '-',
+			is_anonymous(event) ? "anonymous" : "file", event->flags);
+	else if (event->type == MT_EV_MREMAP)
+		fprintf(out, "  from 0x%" PRIx64 " of %" PRIu64 ", began %" PRIu64 " ns before",
+			event->old_addr, event->old_size, event->time - event->begin);
+	else if (event->type == MT_EV_BRK)
+		fprintf(out, "  was %" PRIu64, event->old_size);
+}
+
+static void put_region_json(struct mt_json *json, const struct mt_event *event)
+{
+	if (event->type == MT_EV_MMAP) {
+		mt_json_member_u64(json, "prot", event->prot);
+		mt_json_member_u64(json, "flags", event->flags);
+		mt_json_member_bool(json, "anonymous", is_anonymous(event));
+	}
+	if (event->type == MT_EV_MREMAP) {
+		mt_json_member_u64(json, "old_addr", event->old_addr);
+		mt_json_member_u64(json, "begin", event->begin);
+	}
+	if (event->type == MT_EV_MREMAP || event->type == MT_EV_BRK)
+		mt_json_member_u64(json, "old_size", event->old_size);
+}
+
 void mt_dump_put_event(const struct mt_session *session, uint64_t start,
 		       const struct mt_event *event, FILE *out)
 {
@@ -71,7 +106,7 @@ void mt_dump_put_event(const struct mt_session *session, uint64_t start,
 
 	put_prefix(start, event->time, &ids, name, out);
 	fprintf(out, "%*s0x%" PRIx64, wide, "", event->addr);
-	if (mt_event_allocates(event->type)) {
+	if (mt_event_allocates(event->type) || mt_event_maps(event->type)) {
 		wide = snprintf(NULL, 0, "%" PRIx64, event->addr);
 		fprintf(out, "%*s%14" PRIu64, ADDRESS_WIDTH - wide, "", event->size);
 		if (event->stack)
@@ -84,6 +119,8 @@ void mt_dump_put_event(const struct mt_session *session, uint64_t start,
 			event->time - event->begin);
 	if (event->type == MT_EV_ALIGNED)
 		fprintf(out, "  aligned to %" PRIu64, event->align);
+	if (mt_event_maps(event->type))
+		put_region(event, out);
 	putc('\n', out);
 }
 
@@ -181,8 +218,10 @@ void mt_dump_put_event_json(const struct mt_session *session, const struct mt_ev
 	mt_json_member_u64(&json, "time", event->time);
 	put_ids_json(&json, &ids);
 	mt_json_member_u64(&json, "addr", event->addr);
-	if (mt_event_allocates(event->type))
+	if (mt_event_allocates(event->type) || mt_event_maps(event->type))
 		mt_json_member_u64(&json, "size", event->size);
+	if (mt_event_maps(event->type))
+		put_region_json(&json, event);
 	if (event->type == MT_EV_REALLOC) {
 		mt_json_member_u64(&json, "old_addr", event->old_addr);
 		mt_json_member_u64(&json, "begin", event->begin);

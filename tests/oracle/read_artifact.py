@@ -17,7 +17,7 @@ import sys
 WRAP = 1 << 64
 EVENT_TYPES = [None, "malloc", "calloc", "realloc", "aligned", "free", "mmap", "munmap",
                "mremap", "brk"]
-FREE, MUNMAP, REALLOC, MREMAP, ALIGNED = 5, 7, 3, 8, 4
+FREE, MMAP, MUNMAP, REALLOC, MREMAP, BRK, ALIGNED = 5, 6, 7, 3, 8, 9, 4
 LIFECYCLE = {
     "parent": {2}, "pid": {1, 2}, "thread": {5, 6, 7}, "tid": {5}, "shares_memory": {2},
     "status": {4}, "name": {1, 3, 5, 7}, "path": {3},
@@ -135,6 +135,8 @@ def events(body):
     sizes, stacks = sparse("size", has_size), sparse("stack", has_stack)
     olds, begins = sparse("old_addr", has_old), sparse("begin", has_old)
     aligns = sparse("align", lambda t: t == ALIGNED)
+    old_sizes = sparse("old_size", lambda t: t in (MREMAP, BRK))
+    prots, flags = sparse("prot", lambda t: t == MMAP), sparse("flags", lambda t: t == MMAP)
     time = body["base_time"]
     for i, t in enumerate(types):
         time = (time + unzigzag(times[i])) % WRAP
@@ -149,6 +151,10 @@ def events(body):
             row["begin"] = (time - unzigzag(next(begins))) % WRAP
         if t == ALIGNED:
             row["align"] = next(aligns)
+        if t in (MREMAP, BRK):
+            row["old_size"] = next(old_sizes)
+        if t == MMAP:
+            row["prot"], row["flags"] = next(prots), next(flags)
         if known(t):
             yield row
 

@@ -76,11 +76,13 @@ static const struct mt_event fixture_events[] = {
 	{ .time = 1ull << 63, .begin = 1ull << 63, .addr = 1ull << 63, .align = UINT64_MAX,
 	  .size = 65535, .type = MT_EV_ALIGNED },
 	{ .time = 5, .begin = 5, .addr = 32, .size = 256, .stack = 200, .type = MT_EV_CALLOC },
-	{ .time = 5, .begin = 5, .addr = 4096, .size = 1u << 31, .stack = 7, .type = MT_EV_MMAP },
+	{ .time = 5, .begin = 5, .addr = 4096, .size = 1u << 31, .stack = 7, .type = MT_EV_MMAP,
+	  .prot = 7, .flags = UINT32_MAX },
 	{ .time = 6, .begin = 6, .addr = 4096, .size = 65536, .type = MT_EV_MUNMAP },
 	{ .time = 9, .begin = 7, .addr = 8192, .old_addr = UINT64_MAX, .size = 9, .stack = 3,
-	  .type = MT_EV_MREMAP },
-	{ .time = 10, .begin = 10, .addr = 12345, .size = 127, .stack = 128, .type = MT_EV_BRK },
+	  .type = MT_EV_MREMAP, .old_size = UINT64_MAX },
+	{ .time = 10, .begin = 10, .addr = 12345, .size = 127, .stack = 128, .type = MT_EV_BRK,
+	  .old_size = 126 },
 };
 
 static const struct mt_mapping fixture_mappings[] = {

@@ -52,6 +52,12 @@ static void put_random_events(uint32_t n)
 		}
 		if (events[i].type == MT_EV_ALIGNED)
 			events[i].align = 1ull << (x & 63);
+		if (events[i].type == MT_EV_MREMAP || events[i].type == MT_EV_BRK)
+			events[i].old_size = x >> (x >> 5 & 63);
+		if (events[i].type == MT_EV_MMAP) {
+			events[i].prot = x & 7;
+			events[i].flags = (uint32_t)(x >> 33);
+		}
 	}
 	cr_assert_eq(mt_writer_events(writer, events, n), 0);
 	free(events);
@@ -73,6 +79,10 @@ static void print_event(FILE *out, const struct mt_event *e)
 		fprintf(out, ",\"old_addr\":%" PRIu64 ",\"begin\":%" PRIu64, e->old_addr, e->begin);
 	if (e->type == MT_EV_ALIGNED)
 		fprintf(out, ",\"align\":%" PRIu64, e->align);
+	if (e->type == MT_EV_MREMAP || e->type == MT_EV_BRK)
+		fprintf(out, ",\"old_size\":%" PRIu64, e->old_size);
+	if (e->type == MT_EV_MMAP)
+		fprintf(out, ",\"prot\":%u,\"flags\":%u", e->prot, e->flags);
 	fputs("}\n", out);
 }
 

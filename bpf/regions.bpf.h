@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bpf/regions.bpf.h - mmap, munmap, mremap and brk as events of their own: --mmap.
+ *
+ * What takes memory counts from the end of the call, what gives it back from its begin, since
+ * another thread can be given the same memory before the call returns. So there are programs at
+ * both ends, of which mt-record loads those at the begin only if they are wanted.
+ */
+#ifndef MT_REGIONS_BPF_H
+#define MT_REGIONS_BPF_H
+
+#include "bpf/stack.bpf.h"
+
+#if defined(__TARGET_ARCH_x86)
+#define NR_MMAP 9
+#define NR_MPROTECT 10
+#define NR_MUNMAP 11
+#define NR_MREMAP 25
+#define NR_BRK 12
+#define NR_PKEY_MPROTECT 329
+#define CALL_PREFIX "__x64_sys_"
+#elif defined(__TARGET_ARCH_arm64)
+#define NR_MMAP 222
+#define NR_MPROTECT 226
+#define NR_MUNMAP 215
+#define NR_MREMAP 216
+#define NR_BRK 214
+#define NR_PKEY_MPROTECT 288
+#define CALL_PREFIX "__arm64_sys_"
+#endif
+
+struct syscall {
+	__u64 nr;
+	__u64 arg1;
+	__u64 arg2;
+	__u64 arg3;
+	__u64 arg4;
+	__u64 arg5;
+};
+
+static __always_inline void begin_region(void)
+{
+	struct mt_task_state *state = current_state();
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!state)
+		return;
+	state->region_begin = bpf_ktime_get_ns();
+	state->region_break = BPF_CORE_READ(task, mm, brk);
+}
+
+static __always_inline bool is_region_call(__u64 nr)
+{
+	return nr == NR_MMAP || nr == NR_MUNMAP || nr == NR_MREMAP || nr == NR_BRK;
+}
+
+/* What the call did; false: nothing. */
+static __always_inline bool fill_region(struct mt_ring_region *region,
+					const struct mt_task_state *state,
+					const struct syscall *call, __u64 nr, __u64 ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	region->alloc.hdr.kind = MT_RING_MMAP;
+	region->alloc.addr = ret;
+	region->alloc.size = call->arg2;
+	switch (nr) {
+	case NR_MMAP:
+		region->prot = call->arg3;
+		region->flags = call->arg4;
+		return true;
+	case NR_MUNMAP:
+		region->alloc.hdr.kind = MT_RING_MUNMAP;
+		region->alloc.addr = call->arg1;
+		return true;
+	case NR_MREMAP:
+		region->alloc.hdr.kind = MT_RING_MREMAP;
+		region->alloc.size = call->arg3;
+		region->old_addr = call->arg1;
+		region->old_size = call->arg2;
+		region->flags = call->arg4;
+		return true;
+	}
+	/* It gives the old break if it failed, or was only asked for it. */
+	if (!state->region_break || ret == state->region_break)
+		return false;
+	region->alloc.hdr.kind = MT_RING_BRK;
+	region->alloc.addr = BPF_CORE_READ(task, mm, start_brk);
+	region->alloc.size = ret - region->alloc.addr;
+	region->old_size = state->region_break - region->alloc.addr;
+	return true;
+}
+
+/* A call has come to its end. */
+static __always_inline void finish_region(void *ctx, struct mt_task_state *state,
+					  const struct syscall *call, __u64 nr, __u64 ret)
+{
+	struct mt_ring_region region = {};
+	__u64 now = bpf_ktime_get_ns();
+	__u32 stack = 0, kind;
+
+	if (ret >= -4095ULL || !fill_region(&region, state, call, nr, ret))
+		return;
+	kind = region.alloc.hdr.kind;
+	/* What gives memory back counts while recording is paused, as free does. */
+	if (paused) {
+		if (kind == MT_RING_MMAP ||
+		    (kind == MT_RING_BRK && region.alloc.size > region.old_size))
+			return;
+		if (kind == MT_RING_MREMAP) {
+			kind = MT_RING_MUNMAP;
+			region.alloc.addr = region.old_addr;
+			region.alloc.size = region.old_size;
+		}
+	}
+	region.begin = state->region_begin ? state->region_begin : now;
+	state->region_begin = 0;
+	if (stack_size && kind != MT_RING_MUNMAP)
+		stack = capture_call_stack(ctx, state);
+	fill_hdr(&region.alloc.hdr, kind, stack, now);
+	if (bpf_ringbuf_output(&events, &region, sizeof(region), BPF_RB_NO_WAKEUP))
+		count_loss(MT_LOSS_EVENT_RING);
+	check_pressure(&events, ring_limit);
+}
+
+#endif
