@@ -5,7 +5,8 @@
 #   make check-live    tests against the running kernel (root)
 #   make check-vm      the same under other kernels, emulated: KERNELS="6.1 6.12" (root)
 #   make install | uninstall     [DESTDIR=] [PREFIX=/usr/local]
-#   make fuzz | bench | clean
+#   make bench         what recording costs beside other tools (root)
+#   make fuzz | clean
 #   make ARCH=arm64 [SYSROOT=DIR]   cross-build; DIR holds the libraries of that architecture,
 #                      by default the root that scripts/run-in-vm --arch arm64 --prepare unpacks
 
@@ -141,6 +142,13 @@ $(O)/bench/%: $(O)/tests/bench/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 $(O)/bench/steps: $(O)/tests/bench/steps.o $(O)/tests/oracle/capture.o $(REPORT_LIB) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_report)) $(LIBS_report) -o $@
+# What tests/bench/compare runs.
+$(O)/bench/floor: $(O)/tests/bench/floor.o $(RECORD_LIB) $(COMMON)
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_record)) -o $@
+$(O)/bench/pairs: $(O)/tests/bench/pairs.o
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) -o $@
 check-instructions: $(O)/bench/steps
 	$(Q)tests/bench/instructions.sh $(O)/bench/steps
 
@@ -213,8 +221,9 @@ lint: all
 	$(Q)scripts/check-headers
 	$(Q)scripts/check-layering $(O)
 	$(Q)scripts/check-text
-bench: $(BENCH)
-	$(Q)for b in $(BENCH); do $$b || exit 1; done
+bench: $(BENCH) all workloads $(O)/bench/floor $(O)/bench/pairs
+	$(Q)$(O)/bench/bench_codec
+	$(Q)tests/bench/compare $(O)
 check: check-unit check-cli check-fuzz lint
 check-live: all workloads oracle
 	$(Q)tests/live/run.sh $(O)

@@ -134,6 +134,10 @@ static uint32_t stack_ring_for(const struct mt_record_opts *opts, uint64_t *ret_
 	return (uint32_t)size;
 }
 
+_Static_assert((int)MT_STACK_IDENTITY_CODE == (int)MT_IDENTITY_CODE &&
+	       (int)MT_STACK_IDENTITY_BYTES == (int)MT_IDENTITY_BYTES &&
+	       (int)MT_STACK_IDENTITY_EVERY == (int)MT_IDENTITY_EVERY, "one order");
+
 static int load(struct mt_recorder *rec)
 {
 	struct mt_programs_options options = {

@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include "record/attach.h"
+
 static struct mt_record_opts opts;
 static char error[MT_OPTIONS_ERROR_MAX];
 
@@ -54,6 +56,21 @@ Test(record_opts, stack_size_has_bounds)
 	cr_assert_neq(PARSE("--stack-size", "7", "ls"), 0);
 	cr_assert_eq(PARSE("--stack-size", "8", "ls"), 0);
 	cr_assert_eq(PARSE("--stack-size", "0", "ls"), 0);
+}
+
+Test(record_opts, ways_to_attach_and_to_tell_stacks_apart)
+{
+	cr_assert_eq(PARSE("ls"), 0);
+	cr_assert_eq(opts.attach, MT_ATTACH_AUTO);
+	cr_assert_eq(opts.stack_identity, MT_STACK_IDENTITY_CODE);
+	cr_assert_eq(PARSE("--attach", "session", "--stack-identity=every", "ls"), 0);
+	cr_assert_eq(opts.attach, MT_ATTACH_SESSION);
+	cr_assert_eq(opts.stack_identity, MT_STACK_IDENTITY_EVERY);
+	cr_assert_eq(PARSE("--attach", "perf", "--stack-identity=bytes", "ls"), 0);
+	cr_assert_eq(opts.attach, MT_ATTACH_PERF);
+	cr_assert_eq(opts.stack_identity, MT_STACK_IDENTITY_BYTES);
+	cr_assert_neq(PARSE("--attach", "kprobe", "ls"), 0);
+	cr_assert_neq(PARSE("--stack-identity", "fp", "ls"), 0);
 }
 
 Test(record_opts, control)
