@@ -368,7 +368,7 @@ Test(pack, hostile)
 	mt_module_free(module);
 }
 
-/* What a pack calls its files are names: whatever they say, the folder made of them keeps them in. */
+/* What a pack calls its files are names: whatever they say, the folder keeps them in. */
 Test(pack, names_do_not_lead_out_of_the_profile_folder)
 {
 	static const char *const names[] = {
