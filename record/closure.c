@@ -1,5 +1,6 @@
 #include "record/closure.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -67,6 +68,19 @@ static bool add_in_folder(struct closure *closure, const char *folder, size_t le
 	return add_file(closure, path);
 }
 
+/* As ld.so does in every folder, and in its cache: a 32-bit library is passed over. */
+static bool is_32bit(const char *path)
+{
+	unsigned char ident[EI_NIDENT];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is = fd >= 0 && pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 /* The part of path before its last slash. */
 static size_t folder_length(const char *path)
 {
@@ -118,7 +132,8 @@ static bool add_from_cache(struct closure *closure, const char *name)
 
 	/* Which of several ld.so takes depends on the processor: all of them, then. */
 	for (i = 0; closure->cache && (path = mt_ld_cache_find(closure->cache, name, i)); i++)
-		found |= add_file(closure, path);
+		if (!is_32bit(path))
+			found |= add_file(closure, path);
 	return found;
 }
 
