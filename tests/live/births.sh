@@ -43,6 +43,7 @@ done
 is 'daemon, --follow root: unharmed' "$(ls daemon-done)" daemon-done
 
 # 32-bit code is not seen into, which is said.
+# shellcheck disable=SC2016 # assembly
 echo 'void _start(void) { __asm__ volatile("mov $1, %eax; xor %ebx, %ebx; int $0x80"); }' >thirtytwo.c
 if gcc -m32 -nostdlib -static -ffreestanding -o thirtytwo thirtytwo.c 2>gcc.err && ./thirtytwo; then
 	record '32-bit' sh -c "./thirtytwo; $WORKLOADS/births execd 251"
