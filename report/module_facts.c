@@ -47,11 +47,27 @@ static void count_calls(struct mt_modules *modules, const struct mt_paths *paths
 		if (file == MT_PATHS_NONE)
 			continue;
 		facts = &modules->facts[file];
-		locations = mt_names_of(names, i, &n_locations);
 		facts->calls++;
+		if (!names)
+			continue;
+		locations = mt_names_of(names, i, &n_locations);
 		facts->unnamed += !locations[0].function;
 		facts->unlocated += !locations[0].file;
 	}
+}
+
+/*
+ * What the kernel maps into everybody, such as [uprobes] and [vsyscall], and memory of other kinds
+ * says nothing of the program, unless calls are there.
+ */
+static void drop_unused_memory(struct mt_modules *modules)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < modules->n; i++)
+		if (modules->facts[i].status != MT_MODULE_NO_FILE || modules->facts[i].calls)
+			modules->facts[n++] = modules->facts[i];
+	modules->n = n;
 }
 
 /* A pack says it where it was made. */
@@ -116,10 +132,12 @@ int mt_modules_load(const struct mt_session *session, struct mt_symbolizer *symb
 		return -ENOMEM;
 	for (i = 0; !err && i < modules.n; i++)
 		err = load_one(session, symbolizer, i, names != NULL, &modules.facts[i]);
-	if (!err && names) {
+	if (!err && paths) {
 		count_calls(&modules, paths, names);
-		err = find_packages(&modules);
+		drop_unused_memory(&modules);
 	}
+	if (!err && names)
+		err = find_packages(&modules);
 	if (err) {
 		mt_modules_release(&modules);
 		return err;

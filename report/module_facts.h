@@ -38,8 +38,9 @@ struct mt_modules {
 };
 
 /*
- * Every file of the session. names and paths may be NULL: then nothing is known of calls, nor
- * looked for symbols, lines and packages. Strings borrow from the session and the modules.
+ * Every file of the session, and memory without a file where calls are. names and paths may be
+ * NULL: without names symbols, lines and packages are not looked for; without paths nothing is
+ * known of calls either, and all such memory is there.
  */
 int mt_modules_load(const struct mt_session *session, struct mt_symbolizer *symbolizer,
 		    const struct mt_paths *paths, const struct mt_names *names,
