@@ -58,27 +58,35 @@ static bool add_file(struct closure *closure, const char *path)
 	return true;
 }
 
+typedef bool (*add_fn)(struct closure *closure, const char *path);
+
+/* A dynamic linker passes over those for 32-bit programs, which are beside the others. */
+static bool is_64bit(const char *path)
+{
+	unsigned char ident[EI_NIDENT];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+		  ident[EI_CLASS] == ELFCLASS64 && !memcmp(ident, ELFMAG, SELFMAG);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static bool add_library_file(struct closure *closure, const char *path)
+{
+	return is_64bit(path) && add_file(closure, path);
+}
+
 /* folder/name, where folder is folder[0..len). */
-static bool add_in_folder(struct closure *closure, const char *folder, size_t len, const char *name)
+static bool add_in_folder(struct closure *closure, const char *folder, size_t len,
+			  const char *name, add_fn add)
 {
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, name) >= (int)sizeof(path))
 		return false;
-	return add_file(closure, path);
-}
-
-/* As ld.so does in every folder, and in its cache: a 32-bit library is passed over. */
-static bool is_32bit(const char *path)
-{
-	unsigned char ident[EI_NIDENT];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool is = fd >= 0 && pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
-		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
-
-	if (fd >= 0)
-		close(fd);
-	return is;
+	return add(closure, path);
 }
 
 /* The part of path before its last slash. */
@@ -105,9 +113,9 @@ static bool add_in_search_folder(struct closure *closure, const char *folder, si
 			     origin, (int)(len - token_len), folder + token_len) >=
 		    (int)sizeof(expanded))
 			return false;
-		return add_in_folder(closure, expanded, strlen(expanded), name);
+		return add_in_folder(closure, expanded, strlen(expanded), name, add_library_file);
 	}
-	return len ? add_in_folder(closure, folder, len, name) : false;
+	return len ? add_in_folder(closure, folder, len, name, add_library_file) : false;
 }
 
 /* Try name in the folders of a colon- (or semicolon-) separated path. */
@@ -132,8 +140,7 @@ static bool add_from_cache(struct closure *closure, const char *name)
 
 	/* Which of several ld.so takes depends on the processor: all of them, then. */
 	for (i = 0; closure->cache && (path = mt_ld_cache_find(closure->cache, name, i)); i++)
-		if (!is_32bit(path))
-			found |= add_file(closure, path);
+		found |= add_library_file(closure, path);
 	return found;
 }
 
@@ -146,7 +153,7 @@ static void add_library(struct closure *closure, const struct mt_elf_dynamic *dy
 	size_t i;
 
 	if (strchr(name, '/')) {
-		add_file(closure, name);
+		add_library_file(closure, name);
 		return;
 	}
 	if (dynamic && !*runpath &&
@@ -159,7 +166,8 @@ static void add_library(struct closure *closure, const struct mt_elf_dynamic *dy
 	if (add_from_cache(closure, name))
 		return;
 	for (i = 0; i < MT_ARRAY_SIZE(default_folders); i++)
-		if (add_in_folder(closure, default_folders[i], strlen(default_folders[i]), name))
+		if (add_in_folder(closure, default_folders[i], strlen(default_folders[i]), name,
+				  add_library_file))
 			return;
 }
 
@@ -174,7 +182,7 @@ static void add_command(struct closure *closure, const char *name)
 	}
 	for (path = path ? path : "/bin:/usr/bin"; *path; path += len + (path[len] != '\0')) {
 		len = strcspn(path, ":");
-		if (add_in_folder(closure, len ? path : ".", len ? len : 1, name))
+		if (add_in_folder(closure, len ? path : ".", len ? len : 1, name, add_file))
 			return;
 	}
 }

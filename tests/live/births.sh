@@ -50,6 +50,11 @@ if gcc -m32 -nostdlib -static -ffreestanding -o thirtytwo thirtytwo.c 2>gcc.err 
 	matches '32-bit: said' err.txt '^mt-record: not covered: .*/thirtytwo: 32-bit code'
 	holds '32-bit: stat says so' '[g for g in s["coverage_gaps"] if "thirtytwo" in str(g)]'
 	is '32-bit: the others are recorded' "$(folded count '(^|;)main;execd;takes;take(;| )')" 251
+	# Nor are libraries there for 32-bit programs looked at for others.
+	record '64-bit' "$WORKLOADS/births" execd 257
+	holds '64-bit: nothing is not covered' '(s["coverage_gaps"], [])'
+	holds '64-bit: of modules only files and code' \
+		'not [m for m in s["modules"] if m["status"] == "no_file"]'
 else
 	skip '32-bit' "$(head -n 1 gcc.err)"
 fi

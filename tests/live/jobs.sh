@@ -50,25 +50,6 @@ for module in ("_json", "_ssl", "_decimal", "_sqlite3"):
         if os.WIFEXITED(status) or os.WIFSIGNALED(status):
             break
 print("signals", signals)
-import os, signal, subprocess, sys
-signals = 0
-def count(*_):
-    global signals
-    signals += 1
-signal.signal(signal.SIGCHLD, count)
-for module in ("_json", "_ssl", "_decimal", "_sqlite3"):
-    pid = os.posix_spawn("/usr/bin/python3",
-                         ["python3", "-c", "import %s; print(%r, flush=True)" % (module, module)], os.environ)
-    while True:
-        try:
-            _, status = os.waitpid(pid, os.WUNTRACED | os.WCONTINUED)
-        except InterruptedError:
-            continue
-        print("stopped" if os.WIFSTOPPED(status) else "continued" if os.WIFCONTINUED(status)
-              else "ended %d" % os.waitstatus_to_exitcode(status), flush=True)
-        if os.WIFEXITED(status) or os.WIFSIGNALED(status):
-            break
-print("signals", signals)
 EOF
 same 'a parent that waits for stops' /usr/bin/python3 waiter.py
 

@@ -133,6 +133,33 @@ Test(closure, follows_scripts_search_paths_and_preloads)
 	shell(command);
 }
 
+/* Of two libraries of one name, the 32-bit one is passed over: wherever it is looked for. */
+Test(closure, passes_over_what_32_bit_programs_load)
+{
+	char dir[] = "/tmp/t_closure.XXXXXX", command[64];
+	size_t i;
+
+	cr_assert_not_null(mkdtemp(dir));
+	cr_assert_eq(chdir(dir), 0);
+	shell("mkdir 32 64 && echo 'int f(void){return 1;}' >f.c &&"
+	      "echo 'int f(void); int main(void){return f();}' >m.c &&"
+	      "cc -shared -fPIC f.c -Wl,-soname,libone.so -o 64/libone.so &&"
+	      "(head -c 4 64/libone.so; printf '\\001'; tail -c +6 64/libone.so) >32/libone.so &&"
+	      "cc m.c -L64 -lone -o bare");
+	setenv("LD_LIBRARY_PATH", "32:64", 1);
+	setenv("LD_PRELOAD", "./32/libone.so", 1);
+	cr_assert_eq(mt_closure_each("./bare", take, NULL), 0);
+	cr_expect(has("64/libone.so"));
+	cr_expect_not(has("32/libone.so"));
+	for (i = 0; i < n_paths; i++)
+		cr_expect_null(strstr(paths[i], "/lib32/"), "%s", paths[i]);
+
+	unsetenv("LD_PRELOAD");
+	cr_assert_eq(chdir("/"), 0);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	shell(command);
+}
+
 Test(closure, a_damaged_cache_is_refused_or_harmless)
 {
 	char path[] = "/tmp/t_closure.XXXXXX";
