@@ -170,23 +170,38 @@ static void put_between(const struct mt_stat_report *report, FILE *out)
 	fputs(" of blocks not seen allocated\n", out);
 }
 
+/* When, as seconds since the start; a count without times has none. */
+static void put_loss_times(const struct mt_loss *loss, uint64_t start, FILE *out)
+{
+	uint64_t first = loss->first > start ? loss->first - start : 0;
+	uint64_t last = loss->last > start ? loss->last - start : 0;
+
+	if (loss->first)
+		fprintf(out, " from %" PRIu64 ".%03" PRIu64 " s to %" PRIu64 ".%03" PRIu64 " s",
+			first / 1000000000, first / 1000000 % 1000, last / 1000000000,
+			last / 1000000 % 1000);
+}
+
 static void put_losses(const struct mt_stat_report *report, FILE *out)
 {
 	const struct mt_run *run = report->run;
 	char buf[MT_TEXT_MAX];
 	uint32_t i;
 
-	put_key("Lost", out);
-	if (!run->n_losses)
-		fputs("nothing", out);
+	if (!run->n_losses) {
+		put_key("Lost", out);
+		fputs("nothing\n", out);
+	}
 	for (i = 0; i < run->n_losses; i++) {
-		fprintf(out, "%s%s ", i ? ", " : "", mt_text_count(run->losses[i].count, buf));
+		put_key(i ? "" : "Lost", out);
+		fprintf(out, "%s ", mt_text_count(run->losses[i].count, buf));
 		mt_text_put_clean(run->losses[i].source, out);
 		fputs(" (", out);
 		mt_text_put_clean(run->losses[i].cause, out);
 		putc(')', out);
+		put_loss_times(&run->losses[i], run->header->start_time, out);
+		putc('\n', out);
 	}
-	putc('\n', out);
 }
 
 static void put_ends(const struct mt_completeness *c, const struct mt_style *style, FILE *out)

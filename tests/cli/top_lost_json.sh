@@ -1,0 +1,1 @@
+mt-report top --json "$TESTDATA/golden/lost.mt"
