@@ -46,11 +46,15 @@ for sig in INT TERM HUP QUIT; do
 	whole "a command that SIG$sig ends"
 done
 
-# timeout(1) sends it to its child and then to the group.
-rm -f run.mt
+# timeout(1) sends it to its child and then to the group, when the time is over or it gets it itself.
+rm -f run.mt out.txt
+setsid timeout --preserve-status -s TERM 100 mt-record -q -o run.mt -- \
+	/usr/bin/python3 "$LIVE/signals.py" TERM >out.txt 2>err.txt &
+timer=$!
+wait_for ready out.txt
+kill -TERM $timer
 code=0
-timeout --preserve-status -s TERM 3 mt-record -q -o run.mt -- \
-	/usr/bin/python3 "$LIVE/signals.py" TERM >out.txt 2>err.txt || code=$?
+wait $timer || code=$?
 is 'timeout: the command'\''s status' $code 42
 is 'timeout: reaches the command once' "$(tail -n 1 out.txt)" 'got 1'
 whole timeout
