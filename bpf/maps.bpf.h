@@ -39,6 +39,7 @@ __u32 no_stops;		/* 1: nobody is there any more to resume whom we stop, or to an
 __u32 next_ticket;
 __u32 answers[MT_ANSWERS];	/* written by mt-record */
 __u64 pressure_latch;	/* 1 from the start of an episode until mt-record ends it */
+__u32 unasked;		/* enum mt_unasked; mt-record takes it */
 
 /* Ring sizes are set before load. */
 struct {

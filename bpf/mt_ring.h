@@ -168,6 +168,15 @@ struct mt_ring_request {
 	__u64 time;
 };
 
+/*
+ * What has found no room in the request ring while it must not be lost: whoever asked was stopped,
+ * and mt-record looks at all who stand still.
+ */
+enum mt_unasked {
+	MT_UNASKED_MAPPING = 1,		/* or pressure */
+	MT_UNASKED_FOLLOW = 2,
+};
+
 /* By ticket: the latest one with its place that has been answered. */
 #define MT_ANSWERS 1024
 

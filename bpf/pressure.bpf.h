@@ -19,9 +19,7 @@ static __always_inline void begin_episode(void)
 		return;
 	rec = bpf_ringbuf_reserve(&requests, sizeof(*rec), 0);
 	if (!rec) {
-		/* Nobody would end the episode. */
-		pressure_latch = 0;
-		count_loss(MT_LOSS_REQUEST_RING);
+		__sync_fetch_and_or(&unasked, MT_UNASKED_MAPPING);
 		return;
 	}
 	__builtin_memset(rec, 0, sizeof(*rec));

@@ -79,6 +79,19 @@ static __always_inline __u32 new_ticket(void)
 	return ticket ? ticket : __sync_fetch_and_add(&next_ticket, 1) + 1;
 }
 
+/* No room for a request. */
+static __always_inline void refuse(__u32 kind)
+{
+	if (!pressure_on) {
+		count_loss(MT_LOSS_REQUEST_RING);
+		return;
+	}
+	/* Stopped first: mt-record looks for it as soon as it is told. */
+	stop_process();
+	__sync_fetch_and_or(&unasked, kind == MT_REQUEST_FOLLOW ? MT_UNASKED_FOLLOW :
+								  MT_UNASKED_MAPPING);
+}
+
 /* true: a request went out, stop the process if it has no ticket. */
 static __always_inline bool request(__u32 kind, __u32 ticket, const struct mt_inode_key *mapped,
 				    const struct mt_inode_key *opened, __u64 addr)
@@ -90,7 +103,7 @@ static __always_inline bool request(__u32 kind, __u32 ticket, const struct mt_in
 		return false;
 	rec = bpf_ringbuf_reserve(&requests, sizeof(*rec), 0);
 	if (!rec) {
-		count_loss(MT_LOSS_REQUEST_RING);
+		refuse(kind);
 		return false;
 	}
 	__builtin_memset(rec, 0, sizeof(*rec));
@@ -114,18 +127,20 @@ static __always_inline bool request_any(void)
 	return request(MT_REQUEST_MAPPING, 0, NULL, NULL, 0);
 }
 
-static __always_inline void request_probes(struct watch *watch, const struct mt_inode_key *mapped)
+/* true: the file is known. */
+static __always_inline bool request_probes(struct watch *watch, const struct mt_inode_key *mapped)
 {
 	__u32 ticket = 0;
 
 	if (bpf_map_lookup_elem(&known_inodes, mapped))
-		return;
+		return true;
 	if (watch->waits)
 		ticket = new_ticket();
 	if (!request(MT_REQUEST_MAPPING, ticket, mapped, &watch->opened, watch->addr))
-		return;
+		return false;
 	watch->stop = true;
 	watch->ticket = ticket;
+	return false;
 }
 
 /* Requests went out: the process will wait for the last of them, or is stopped now. */
@@ -167,8 +182,7 @@ static long watch_area(__u32 i, struct watch *watch)
 		return 1;
 	}
 	if (area.file.ino) {
-		request_probes(watch, &area.file);
-		if (!watch->stop)
+		if (request_probes(watch, &area.file))
 			know_opened(&area.file, &watch->opened);
 	}
 	watch->addr = area.end;

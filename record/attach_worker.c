@@ -306,6 +306,36 @@ static void handle_stopped(struct mt_attach_worker *worker, const struct mt_ring
 	attach_asked(worker, request);
 }
 
+struct unasked {
+	struct mt_attach_worker *worker;
+	uint32_t what;
+};
+
+static void visit_stopped(void *arg, int pid, uint64_t flags)
+{
+	const struct unasked *unasked = arg;
+	struct mt_ring_request request = {
+		.pid = (uint32_t)pid, .kind = MT_REQUEST_MAPPING, .time = mt_now(),
+	};
+
+	if (!(flags & MT_PROCESS_STOPPED))
+		return;
+	handle_stopped(unasked->worker, &request);
+	request.kind = MT_REQUEST_FOLLOW;
+	if (unasked->what & MT_UNASKED_FOLLOW)
+		attach_asked(unasked->worker, &request);
+}
+
+/* Some found no room for their requests, and stand still for it. */
+static bool answer_unasked(struct mt_attach_worker *worker)
+{
+	struct unasked unasked = { worker, mt_programs_take_unasked(worker->programs) };
+
+	if (unasked.what)
+		mt_programs_each_process(worker->programs, visit_stopped, &unasked);
+	return unasked.what != 0;
+}
+
 bool mt_attach_worker_run(struct mt_attach_worker *worker)
 {
 	const struct mt_ring_request *request;
@@ -324,6 +354,8 @@ bool mt_attach_worker_run(struct mt_attach_worker *worker)
 			handle_stopped(worker, request);
 		mt_ring_release(worker->requests);
 	}
+	if (answer_unasked(worker))
+		pressure = true;
 	longest = mt_stopped_release(worker->stopped, MT_STOP_ATTACH);
 	if (longest > worker->report.longest_stop)
 		worker->report.longest_stop = longest;

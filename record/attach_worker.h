@@ -69,7 +69,7 @@ int mt_attach_worker_fd(const struct mt_attach_worker *worker);
 
 /*
  * Do all the work there is, then give up MT_STOP_ATTACH as a reason to stand still.
- * true: among the requests was one about pressure.
+ * true: among the requests was one about pressure, or some found no room.
  */
 bool mt_attach_worker_run(struct mt_attach_worker *worker);
 

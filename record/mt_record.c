@@ -93,7 +93,8 @@ static void print_loss(const struct mt_pipeline_loss *loss, uint64_t start_time)
 			(loss->last - start_time) / 1e9);
 	if (strcmp(loss->cause, "ring_full") == 0)
 		fprintf(stderr, "; try a larger --%sring-size or --pressure-timeout inf",
-			strcmp(loss->source, "stacks") == 0 ? "stack-" : "");
+			strcmp(loss->source, "stacks") == 0 ? "stack-" :
+			strcmp(loss->source, "requests") == 0 ? "request-" : "");
 	fputc('\n', stderr);
 }
 

@@ -74,6 +74,8 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring_size);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.requests, options->request_ring_size);
 	session = options->attach_mode == MT_ATTACH_SESSION;
 	if (!err)
 		err = bpf_program__set_autoload(skel->progs.probe_call, session);
@@ -347,6 +349,14 @@ void mt_programs_end_stops(struct mt_programs *programs)
 {
 	__atomic_store_n(&programs->skel->bss->no_stops, 1, __ATOMIC_RELEASE);
 	mt_programs_each_process(programs, resume_one, programs);
+}
+
+uint32_t mt_programs_take_unasked(struct mt_programs *programs)
+{
+	__u32 *unasked = &programs->skel->bss->unasked;
+
+	return __atomic_load_n(unasked, __ATOMIC_ACQUIRE) ?
+	       __atomic_exchange_n(unasked, 0, __ATOMIC_ACQ_REL) : 0;
 }
 
 void mt_programs_end_pressure(struct mt_programs *programs)

@@ -18,6 +18,7 @@ struct mt_programs_options {
 	uint32_t stack_size;
 	uint64_t ring_size;		/* powers of two, multiples of the page size */
 	uint64_t stack_ring_size;
+	uint64_t request_ring_size;
 	uint64_t stack_ring_limit;	/* bytes in it from which pressure begins */
 	enum mt_attach_mode attach_mode;
 	enum mt_watch watch;
@@ -83,6 +84,9 @@ void mt_programs_pause(struct mt_programs *programs, bool pause);
  * be called once more when the last program that was running then must be done.
  */
 void mt_programs_end_stops(struct mt_programs *programs);
+
+/* enum mt_unasked: what has found no room in the request ring since this was last called. */
+uint32_t mt_programs_take_unasked(struct mt_programs *programs);
 
 /* End an episode of pressure: writers are no longer stopped. */
 void mt_programs_end_pressure(struct mt_programs *programs);

@@ -10,6 +10,8 @@
 #define RING_DEFAULT (32u << 20)
 #define STACK_RING_DEFAULT (64u << 20)	/* a process that starts has all its paths to define */
 #define MAPPING_RING_DEFAULT (1u << 20)	/* some 7000 mappings between two looks */
+#define REQUEST_RING_MIN 4096
+#define REQUEST_RING_DEFAULT (256u << 10)
 #define STACK_DEFAULT 32768
 #define STACK_MIN 8	/* the return address */
 
@@ -109,6 +111,9 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		  .value = &opts->mapping_ring_size, .arg = "SIZE", .min = RING_MIN,
 		  .max = MT_RING_SIZE_MAX },
 		{ .kind = MT_OPTION_FLAG, .name = "mmap", .value = &opts->mmap },
+		{ .kind = MT_OPTION_SIZE, .name = "request-ring-size",
+		  .value = &opts->request_ring_size, .arg = "SIZE", .min = REQUEST_RING_MIN,
+		  .max = MT_RING_SIZE_MAX },
 		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
 		  .choices = watch },
 		{ .kind = MT_OPTION_CHOICE, .name = "stack-identity",
@@ -175,6 +180,26 @@ static bool check_control(const struct mt_record_opts *opts, char error[MT_OPTIO
 	return true;
 }
 
+static bool check_rings(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR_MAX])
+{
+	const struct { const char *option; uint64_t size; } rings[] = {
+		{ "ring-size", opts->ring_size },
+		{ "stack-ring-size", opts->stack_ring_size },
+		{ "mapping-ring-size", opts->mapping_ring_size },
+		{ "request-ring-size", opts->request_ring_size },
+	};
+	size_t i;
+
+	for (i = 0; i < MT_ARRAY_SIZE(rings); i++) {
+		if (power_of_two(rings[i].size))
+			continue;
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s: must be a power of two, such as 16M",
+			 rings[i].option);
+		return false;
+	}
+	return true;
+}
+
 /* What the table cannot say. */
 static bool check(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR_MAX])
 {
@@ -194,15 +219,7 @@ static bool check(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR
 			 opts->stack_size, STACK_MIN, MT_STACK_BYTES_MAX);
 		return false;
 	}
-	if (!power_of_two(opts->ring_size) || !power_of_two(opts->stack_ring_size) ||
-	    !power_of_two(opts->mapping_ring_size)) {
-		snprintf(error, MT_OPTIONS_ERROR_MAX, "--%s: must be a power of two, such as 16M",
-			 !power_of_two(opts->ring_size) ? "ring-size" :
-			 !power_of_two(opts->stack_ring_size) ? "stack-ring-size" :
-								"mapping-ring-size");
-		return false;
-	}
-	return check_control(opts, error);
+	return check_rings(opts, error) && check_control(opts, error);
 }
 
 int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
@@ -214,6 +231,7 @@ int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 		.ring_size = RING_DEFAULT,
 		.stack_ring_size = STACK_RING_DEFAULT,
 		.mapping_ring_size = MAPPING_RING_DEFAULT,
+		.request_ring_size = REQUEST_RING_DEFAULT,
 	};
 	struct texts texts = { .pressure_timeout = "0", .duration = "0" };
 	struct mt_option table[OPTIONS_MAX];
@@ -257,8 +275,8 @@ void mt_record_opts_help(FILE *out)
 	      out);
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);
-	fputs("More, in the man page: --mmap, --start-disabled, --ring-size, --stack-ring-size,\n"
-	      "--watch, --mapping-ring-size, --probe-site, --attach, --stack-identity\n"
+	fputs("More, in the man page: --mmap, --start-disabled, --watch, --attach, --probe-site,\n"
+	      "--stack-identity, --[stack-|mapping-|request-]ring-size\n"
 	      "Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
 	      "126 not executable; 127 not found; 64 usage. All about it: man mt-record\n"
 	      "Example:\n"

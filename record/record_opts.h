@@ -39,6 +39,7 @@ struct mt_record_opts {
 	uint64_t ring_size;
 	uint64_t stack_ring_size;
 	uint64_t mapping_ring_size;	/* of each CPU */
+	uint64_t request_ring_size;
 	uint64_t pressure_timeout;	/* ns; 0: no pausing; UINT64_MAX: for ever */
 	uint64_t pid;			/* attach to this process; 0: run the command */
 	uint64_t duration;		/* ns; 0: no limit */

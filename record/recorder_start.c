@@ -143,6 +143,7 @@ static int load(struct mt_recorder *rec)
 	struct mt_programs_options options = {
 		.stack_size = rec->opts->stack_size,
 		.ring_size = rec->opts->ring_size,
+		.request_ring_size = rec->opts->request_ring_size,
 		.identity = rec->opts->stack_identity,
 		.pressure = rec->opts->pressure_timeout != 0,
 		.paused = rec->opts->start_disabled,

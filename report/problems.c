@@ -78,7 +78,7 @@ static const struct {
 	{ "records", "damaged record", "leak and peak figures may be wrong" },
 	{ "stacks", "stack", "some allocations have no call stack" },
 	{ "mappings", "mapping", "some call stacks may be incomplete or without names" },
-	{ "requests", "request to attach", "leak and peak figures may be wrong, allocators unwatched" },
+	{ "requests", "attach request", "leak and peak figures may be wrong, calls unseen" },
 };
 
 static int find_loss(struct mt_analysis *a, const struct mt_loss *loss)

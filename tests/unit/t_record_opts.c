@@ -97,6 +97,10 @@ Test(record_opts, rings_are_powers_of_two)
 	cr_assert_eq(PARSE("--stack-ring-size", "100000", "ls"), -EINVAL);
 	cr_assert_not_null(strstr(error, "--stack-ring-size"), "%s", error);
 	cr_assert_neq(PARSE("--ring-size", "32K", "ls"), 0);
+	cr_assert_eq(PARSE("--request-ring-size", "4K", "ls"), 0);
+	cr_assert_eq(opts.request_ring_size, 4096);
+	cr_assert_eq(PARSE("--request-ring-size", "5000", "ls"), -EINVAL);
+	cr_assert_not_null(strstr(error, "--request-ring-size"), "%s", error);
 }
 
 Test(record_opts, a_mistyped_option_is_answered_with_the_right_one)

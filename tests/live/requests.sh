@@ -1,0 +1,62 @@
+#!/bin/bash
+# The ring of requests to attach, when it is full: nothing lost with --pressure-timeout inf, and
+# counted exactly without.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+# A hundred processes ask at once while the recorder stands still and the ring holds some fifty
+# requests. Who goes on without an answer has its library's allocator unwatched: malloc shows.
+cat >many.sh <<'EOF'
+sleep 0.01
+"$WORKLOADS/dlopen_storm" 1 1 ./lib0.so
+echo ready
+while [ ! -e go ]; do sleep 0.05; done
+n=0
+while [ $n -lt 100 ]; do n=$((n + 1)); "$WORKLOADS/dlopen_storm" 1 1 "./lib$n.so" & done
+: >started
+wait
+EOF
+n=0
+while [ $n -le 100 ]; do
+	cp "$WORKLOADS/libplug.so" "lib$n.so"
+	n=$((n + 1))
+done
+for options in '' '--pressure-timeout inf'; do
+	rm -f go started out.txt
+	# shellcheck disable=SC2086 # a list of options
+	mt-record $options --request-ring-size 4K --allocator 'plug_take=malloc(1)' -o run.mt -- \
+		sh many.sh >out.txt 2>err.txt &
+	recorder=$!
+	for _ in $(seq 1000); do
+		grep -q ready out.txt && break
+		sleep 0.02
+	done
+	kill -STOP $recorder
+	: >go
+	for _ in $(seq 1000); do
+		[ -e started ] && break
+		sleep 0.02
+	done
+	sleep 4
+	kill -CONT $recorder
+	code=0
+	wait $recorder || code=$?
+	mt-report folded --by count run.mt 2>/dev/null >folded.txt
+	watched=$(awk '/use_once;plug_take [0-9]*$/ { sum += $NF } END { print sum + 0 }' folded.txt)
+	unwatched=$(awk '/use_once;plug_take;malloc/ { sum += $NF } END { print sum + 0 }' folded.txt)
+	name="a hundred ask at once${options:+, pausing}"
+	is "$name: all are recorded" $((watched + unwatched)) 101
+	if [ -n "$options" ]; then
+		is "$name: nothing lost" $code 0
+		is "$name: all are watched" "$watched" 101
+		matches "$name: it paused" err.txt 'paused [0-9]* times'
+	else
+		is "$name: exit status" $code 125
+		asked=$(sed -n 's/^mt-record: lost \([0-9]*\) requests (ring_full) from .*/\1/p' err.txt)
+		is "$name: counted exactly" "${asked:-none}" "$unwatched"
+		is "$name: some were lost" "$([ "$unwatched" -gt 20 ] && echo yes)" yes
+		matches "$name: the summary says what to do" err.txt '--request-ring-size'
+		mt-report top run.mt >top.txt 2>top.err
+		matches "$name: warned of" top.txt '^Partial .*leak and peak figures may be wrong.*requests'
+	fi
+done
