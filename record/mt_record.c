@@ -57,8 +57,9 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 
 	print_bytes(recording->result.bytes, bytes, sizeof(bytes));
 	if (recording->result.error) {
-		fprintf(stderr, "mt-record: writing failed after %s; what came later is lost\n",
-			bytes);
+		fprintf(stderr,
+			"mt-record: writing failed after %" PRIu64 " events, %s; what came later "
+			"is lost\n", recording->result.events, bytes);
 		return;
 	}
 	fprintf(stderr,

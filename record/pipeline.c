@@ -417,7 +417,7 @@ void mt_pipeline_finish(struct mt_pipeline *pipeline, bool status_known, int sta
 	pipeline->running = false;
 
 	result.error = pipeline->error;
-	result.events = mt_writer_event_count(pipeline->writer);
+	result.events = mt_writer_events_filed(pipeline->writer);
 	result.stacks = mt_writer_stack_count(pipeline->writer);
 	result.bytes = mt_writer_bytes(pipeline->writer);
 	result.processes = mt_decoder_processes(pipeline->decoder);

@@ -34,7 +34,7 @@ struct mt_pipeline_sources {
 
 struct mt_pipeline_result {
 	int error;		/* first error of the file, 0 if none */
-	uint64_t events;
+	uint64_t events;	/* in the file */
 	uint64_t stacks;
 	uint64_t bytes;
 	uint64_t lost;		/* sum over all kinds of loss */

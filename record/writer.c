@@ -38,6 +38,7 @@ struct mt_writer {
 	struct stream events;
 	struct mt_event_encoder *encoder;	/* events that wait for their block */
 	uint64_t event_count;
+	uint64_t events_filed;
 	uint64_t stack_count;
 	uint64_t max_stamp;
 	uint64_t max_lag;
@@ -86,6 +87,8 @@ static int write_events(struct mt_writer *writer)
 	err = mt_frame_file_pack(&writer->file, stream->packer, &stream->content, cuts, n_cuts,
 				 MT_KIND_BIT(MT_BLOCK_EVENTS));
 	mt_buf_reset(&stream->content);
+	if (!err)
+		writer->events_filed = writer->event_count;
 	return err;
 }
 
@@ -399,6 +402,11 @@ uint64_t mt_writer_bytes(const struct mt_writer *writer)
 uint64_t mt_writer_event_count(const struct mt_writer *writer)
 {
 	return writer->event_count;
+}
+
+uint64_t mt_writer_events_filed(const struct mt_writer *writer)
+{
+	return writer->events_filed;
 }
 
 uint64_t mt_writer_stack_count(const struct mt_writer *writer)

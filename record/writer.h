@@ -45,6 +45,8 @@ int mt_writer_finish(struct mt_writer *writer, const struct mt_trailer *trailer)
 /* Bytes in the file, events and stacks taken. */
 uint64_t mt_writer_bytes(const struct mt_writer *writer);
 uint64_t mt_writer_event_count(const struct mt_writer *writer);
+/* Of the events taken, those in whole frames in the file: what readers find after an error. */
+uint64_t mt_writer_events_filed(const struct mt_writer *writer);
 uint64_t mt_writer_stack_count(const struct mt_writer *writer);
 
 #endif

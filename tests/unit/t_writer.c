@@ -186,6 +186,7 @@ Test(writer, full_disk_leaves_whole_frames)
 	put_all();
 	cr_assert_eq(mt_writer_checkpoint(writer, &fixture_checkpoint), 0);
 	before = file_size();
+	cr_assert_eq(mt_writer_events_filed(writer), MT_ARRAY_SIZE(fixture_events));
 	limit.rlim_cur = before + 20;
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	put_all();
@@ -195,6 +196,8 @@ Test(writer, full_disk_leaves_whole_frames)
 	cr_assert_eq(mt_writer_events(writer, fixture_events, 1), -EFBIG);
 	cr_assert_eq(mt_writer_finish(writer, &trailer), -EFBIG);
 	cr_assert_eq(file_size(), before);
+	cr_assert_eq(mt_writer_events_filed(writer), MT_ARRAY_SIZE(fixture_events));
+	cr_assert_gt(mt_writer_event_count(writer), MT_ARRAY_SIZE(fixture_events));
 
 	end = end_of_file();
 	cr_assert_eq(end.kind, MT_END_NO_TRAILER);

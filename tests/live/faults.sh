@@ -1,0 +1,134 @@
+#!/bin/bash
+# A file system that fills up, a reader that is slow, a command killed while it stands still.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+# Events written and lost, from the summary.
+written()
+{
+	sed -n 's/^mt-record: \([0-9]*\) events,.*/\1/p' err.txt
+}
+lost()
+{
+	sed -n 's/^mt-record: lost \([0-9]*\) events .*/\1/p' err.txt
+}
+wait_for()
+{
+	for _ in $(seq 1000); do
+		grep -q "$1" "$2" 2>/dev/null && return
+		sleep 0.02
+	done
+}
+
+# No space left: the command runs on, opens a library that has to be looked at, and starts others.
+cat >late.py <<'EOF'
+import os, subprocess, time
+for i in range(40):
+    x = [bytes(k) for k in range(9999)]
+    time.sleep(0.05)
+import _json
+subprocess.run(["./own_true"], check=True)
+print("ran on")
+EOF
+cp /bin/true own_true
+mkdir tiny
+mount -t tmpfs -o size=400k none tiny || not_ok 'a tiny file system' 'mount'
+code=0
+mt-record -o tiny/run.mt -- /usr/bin/python3 late.py >out.txt 2>err.txt || code=$?
+is 'no space left: exit status' $code 125
+is 'no space left: the command ran on' "$(cat out.txt)" 'ran on'
+matches 'no space left: said' err.txt 'tiny/run.mt: No space left on device'
+filed=$(sed -n 's/^mt-record: writing failed after \([0-9]*\) events, .*/\1/p' err.txt)
+mt-report stat --json tiny/run.mt >stat.json 2>stat.err
+is 'no space left: the report is partial' $? 1
+matches 'no space left: the report says where it ends' stat.err 'not finished|ends'
+is 'no space left: some were written' "$([ "${filed:-0}" -gt 100 ] && echo yes)" yes
+holds 'no space left: the summary counts what is in the file' \
+	"(sum(s['events'].values()) if isinstance(s['events'], dict) else s['events'], ${filed:-0})"
+umount tiny
+
+# What is made in all is the same in every run of one thread.
+mt-record -o run.mt -- "$WORKLOADS/storm" 1 60013 >out.txt 2>err.txt
+is 'a fast reader: nothing lost' $? 0
+made=$(written)
+
+# A reader that takes 100 kB a second; the file is some 700 kB.
+cat >slow.py <<'EOF'
+import sys, time
+while True:
+    data = sys.stdin.buffer.read1(10000)
+    if not data:
+        break
+    sys.stdout.buffer.write(data)
+    time.sleep(len(data) / 100000)
+EOF
+for timeout in inf 0; do
+	code=0
+	{
+		mt-record --pressure-timeout $timeout --ring-size 64K -o - -- \
+			"$WORKLOADS/storm" 1 60013 2>err.txt
+		echo $? >code.txt
+	} | /usr/bin/python3 slow.py >run.mt
+	name="a slow reader, --pressure-timeout $timeout"
+	mt-report check run.mt >check.txt 2>&1
+	is "$name: the file is whole" $? 0
+	mt-report stat --json run.mt >stat.json 2>stat.err
+	if [ $timeout = inf ]; then
+		is "$name: nothing lost" "$(cat code.txt)" 0
+		is "$name: all are written" "$(written)" "$made"
+		matches "$name: it paused" err.txt 'paused [0-9]* times'
+	else
+		is "$name: exit status" "$(cat code.txt)" 125
+		is "$name: written + lost = made" $(($(written) + $(lost))) "$made"
+		holds "$name: the report counts the same loss" "(s['lost']['events'], $(lost))"
+		holds "$name: since when and until when" \
+			'all(s["start_time"] < l["first"] <= l["last"] <= s["end_time"] for l in s["losses"])'
+	fi
+done
+
+# Killed in the midst of a pause, which lasts as long as nobody reads.
+state_of()
+{
+	sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null
+}
+stands_still()
+{
+	for _ in $(seq 1000); do
+		[ "$(state_of "$1")" = T ] && sleep 0.3 && [ "$(state_of "$1")" = T ] && return
+		sleep 0.02
+	done
+	not_ok "process $1 stands still" "$(state_of "$1")"
+}
+mkfifo pipe
+cat >pair.sh <<'EOF'
+"$WORKLOADS/storm" 1 100000007 & echo $! >pids.txt
+"$WORKLOADS/storm" 1 200003 & echo $! >>pids.txt
+echo ready
+wait $!
+EOF
+for who in all one; do
+	rm -f pids.txt out.txt
+	mt-record --pressure-timeout inf --ring-size 64K --stack-ring-size 64K -o pipe -- \
+		sh pair.sh >out.txt 2>err.txt &
+	recorder=$!
+	exec 9<pipe
+	wait_for ready out.txt
+	{ read -r first; read -r second; } <pids.txt
+	stands_still "$second"
+	kill -KILL "$first"
+	[ $who = one ] || kill -KILL "$second"
+	cat <&9 >run.mt
+	exec 9<&-
+	code=0
+	wait $recorder || code=$?
+	want=0
+	[ $who = one ] || want=137
+	is "$who killed in a pause: exit status" $code $want
+	mt-report check run.mt >check.txt 2>&1
+	is "$who killed in a pause: the file is whole" $? 0
+	mt-report stat --json run.mt >stat.json 2>stat.err
+	holds "$who killed in a pause: nothing lost" \
+		'sum(s["lost"].values()) == 0 and s["end_reason"] == "exited"'
+	[ $who = all ] || is "$who killed in a pause: the other ran to its end" \
+		"$(tail -n 1 out.txt)" 200003
+done
