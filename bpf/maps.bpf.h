@@ -73,7 +73,7 @@ struct {
 	__type(value, __u64);
 } processes SEC(".maps");
 
-/* By thread group id. A process that finds no place is scanned as "unknown". */
+/* By thread group id. A process that finds no place has every stack defined anew. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);

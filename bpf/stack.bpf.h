@@ -390,13 +390,13 @@ static __always_inline void copy_task_regs(__u64 *to, struct pt_regs *task)
 }
 
 static __always_inline __u32 define_stack(const struct origin *from, struct capture *capture,
-					  __u64 hash, __u64 link, __u32 len)
+					  __u64 hash, __u64 link, __u32 len, bool shared)
 {
 	__u64 id = current_id();
 	__u32 stack = __sync_fetch_and_add(&next_stack, 1) + 1, *seen;
 	long n;
 
-	if (identity_mode != MT_IDENTITY_EVERY &&
+	if (shared &&
 	    bpf_map_update_elem(&seen_stacks, &hash, &stack, BPF_NOEXIST) == -EEXIST) {
 		seen = bpf_map_lookup_elem(&seen_stacks, &hash);
 		if (seen)
@@ -422,7 +422,8 @@ static __always_inline __u32 define_stack(const struct origin *from, struct capt
 	if (bpf_ringbuf_output(&stacks, &capture->def, sizeof(capture->def) + len,
 			       BPF_RB_NO_WAKEUP)) {
 		/* Let the next one try. */
-		bpf_map_delete_elem(&seen_stacks, &hash);
+		if (shared)
+			bpf_map_delete_elem(&seen_stacks, &hash);
 		count_loss(MT_LOSS_STACK_RING);
 		stack = 0;
 	}
@@ -431,10 +432,9 @@ static __always_inline __u32 define_stack(const struct origin *from, struct capt
 }
 
 static __always_inline __u64 stack_identity(const struct origin *from, struct capture *capture,
-					    __u64 link, __u32 len)
+					    struct mt_process_code *code, __u64 link, __u32 len)
 {
 	struct scan scan = { .capture = capture, .words = len / 8 };
-	struct mt_process_code *code = process_code(current_id() >> 32);
 	__u64 fp = from->fp - from->sp;
 
 	if (code)
@@ -460,7 +460,10 @@ static __always_inline __u64 stack_identity(const struct origin *from, struct ca
 static __always_inline __u32 capture_from(const struct origin *from, struct mt_task_state *state)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct mt_process_code *code = process_code(current_id() >> 32);
 	struct capture *capture = capture_get();
+	/* Without a table nothing tells when other code has come to the same addresses. */
+	bool shared = identity_mode != MT_IDENTITY_EVERY && code;
 	__u32 want = stack_size, len, stack = 0, *seen;
 	__u64 end, hash, link, sp = from->sp;
 
@@ -483,10 +486,9 @@ static __always_inline __u32 capture_from(const struct origin *from, struct mt_t
 	}
 	repair_returns(capture, task, sp, len);
 	link = link_register(from, task);
-	hash = stack_identity(from, capture, link, len);
-	seen = identity_mode == MT_IDENTITY_EVERY ? NULL :
-	       bpf_map_lookup_elem(&seen_stacks, &hash);
-	stack = seen ? *seen : define_stack(from, capture, hash, link, len);
+	hash = stack_identity(from, capture, code, link, len);
+	seen = shared ? bpf_map_lookup_elem(&seen_stacks, &hash) : NULL;
+	stack = seen ? *seen : define_stack(from, capture, hash, link, len, shared);
 out:
 	capture_put(capture);
 	return stack;

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A file system that fills up, a reader that is slow, a command killed while it stands still.
+# A file system that fills up, a reader that is slow, a command killed while it stands still, and
+# more processes at once than have a place.
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
@@ -132,3 +133,87 @@ for who in all one; do
 	[ $who = all ] || is "$who killed in a pause: the other ran to its end" \
 		"$(tail -n 1 out.txt)" 200003
 done
+
+# More processes than there are code tables, and then two programs whose code lies at the same
+# addresses and whose stacks are the same: they must not be taken for one.
+cat >take.c <<'EOF'
+#include <alloca.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) void NAME(size_t n)
+{
+	void *volatile block = malloc(n);
+
+	free(block);
+}
+int main(void)
+{
+	/* Whatever differs by itself, above, is beyond what is copied. */
+	char *volatile deep = memset(alloca(65536), 0, 65536);
+
+	for (int i = 0; i < 11; i++)
+		NAME(77);
+	return deep[0];
+}
+EOF
+cat >crowd.c <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static void odd_take(void) { void *volatile p = malloc(33); free(p); }
+__attribute__((noinline)) static void even_take(void) { void *volatile p = malloc(33); free(p); }
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]), gate[2], status, ended = 0, i, k;
+	char c;
+
+	if (argc < 4 || pipe(gate))
+		return 1;
+	for (i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return 1;
+		if (pid)
+			continue;
+		close(gate[1]);
+		if (read(gate[0], &c, 1))
+			_exit(1);
+		for (k = 0; k < 7; k++)
+			(i % 2 ? odd_take : even_take)();
+		_exit(0);
+	}
+	for (i = 2; i < 4; i++) {
+		if (fork() == 0) {
+			execl(argv[i], "take", (char *)NULL);
+			_exit(127);
+		}
+		if (wait(&status) < 0 || status)
+			return 1;
+	}
+	close(gate[1]);
+	while (wait(&status) > 0)
+		ended += status == 0;
+	printf("%d\n", ended);
+	return 0;
+}
+EOF
+cc -O1 -g -DNAME=left_take -o left take.c && cc -O1 -g -DNAME=rght_take -o rght take.c &&
+	cc -O1 -g -o crowd crowd.c || exit
+rm -f run.mt
+code=0
+mt-record -o run.mt -- setarch -R ./crowd 1100 ./left ./rght >out.txt 2>err.txt || code=$?
+is '1100 processes at once: recorded' $code 0
+is '1100 processes at once: ended well' "$(cat out.txt)" 1100
+is '1100 processes at once: odd' "$(folded count 'odd_take')" 3850
+is '1100 processes at once: even' "$(folded count 'even_take')" 3850
+is '1100 processes at once: one program' "$(folded count 'left_take')" 11
+is '1100 processes at once: another at its addresses' "$(folded count 'rght_take')" 11
+mt-report stat --json run.mt >stat.json 2>stat.err
+holds '1100 processes at once: who has a place shares definitions' \
+	's["stacks"]["definitions"] < s["allocations"] / 4'
+holds '1100 processes at once: nothing lost' 'sum(s["lost"].values()) == 0'
+echo "note 1100 processes: $(/usr/bin/python3 -c 'import json
+s = json.load(open("stat.json"))
+print(s["stacks"]["definitions"], "definitions of", s["allocations"], "allocations")')"
