@@ -94,6 +94,8 @@ UNIT := $(filter-out $(if $(filter-out x86_64,$(MACHINE)),%/t_cfi_oracle %/t_unw
 $(O)/unit/t_record_%: $(O)/tests/unit/t_record_%.o $(RECORD_LIB) $(READER) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,criterion $(PKGS_record) $(MSGPACK)) -o $@
+# What these test stops real processes; they stand for the loaded programs themselves.
+$(O)/unit/t_record_stopped $(O)/unit/t_record_pressure: LDFLAGS += -Wl,-z,muldefs
 $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_tests)) $(LIBS_report) \
