@@ -2,7 +2,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,14 +16,23 @@
 #include "record/ring.h"
 
 /* Programs end a moment after the last descriptor is closed; until then they may stop someone. */
-#define WATCH_ROUNDS 300	/* who waits for us is stopped after a second */
+#define WATCH_ROUNDS 100
 #define WATCH_PAUSE_NS 10000000
 #define WALK_STEPS_MAX (1u << 18)	/* twice what the map holds */
 
+/*
+ * The recorder holds the lock while it lives. Of all that ends with a process this comes first:
+ * descriptors are closed later, and one of them may wait for a program in which somebody waits for
+ * us.
+ */
+struct shared {
+	struct mt_stop_table table;
+	pthread_mutex_t alive;
+};
+
 struct mt_guardian {
 	pid_t pid;
-	int quit;	/* write end: a byte says all is well */
-	struct mt_stop_table *table;
+	struct shared *shared;
 };
 
 static void resume(int pid)
@@ -88,13 +97,11 @@ static void close_all_but(int *keep, size_t n)
 	syscall(SYS_close_range, first, ~0u, 0);
 }
 
-static void run(int quit, int requests_fd, int processes_fd, struct mt_stop_table *table)
+static void run(int requests_fd, int processes_fd, uint32_t *no_stops, struct shared *shared)
 {
-	int keep[] = { quit, requests_fd, processes_fd };
+	int keep[] = { requests_fd, processes_fd };
 	struct mt_ring *requests;
 	sigset_t all;
-	char byte;
-	ssize_t n;
 
 	/* A signal for the group, or a closed terminal, is not for the guardian. */
 	setsid();
@@ -104,43 +111,56 @@ static void run(int quit, int requests_fd, int processes_fd, struct mt_stop_tabl
 	if (mt_ring_open(requests_fd, &requests))
 		_exit(1);
 	close_all_but(keep, MT_ARRAY_SIZE(keep));
-	do {
-		n = read(quit, &byte, 1);
-	} while (n < 0 && errno == EINTR);
-	if (n == 0)
-		resume_all(table, requests, processes_fd);
+	if (pthread_mutex_lock(&shared->alive) == EOWNERDEAD) {
+		__atomic_store_n(no_stops, 1, __ATOMIC_RELEASE);
+		resume_all(&shared->table, requests, processes_fd);
+	}
 	_exit(0);
 }
 
-int mt_guardian_start(int requests_fd, int processes_fd, struct mt_guardian **ret_guardian)
+static int share(struct shared **ret_shared)
+{
+	pthread_mutexattr_t attr;
+	struct shared *shared;
+	int err;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (shared == MAP_FAILED)
+		return -errno;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	err = pthread_mutex_init(&shared->alive, &attr);
+	pthread_mutexattr_destroy(&attr);
+	if (!err)
+		err = pthread_mutex_lock(&shared->alive);
+	if (err) {
+		munmap(shared, sizeof(*shared));
+		return -err;
+	}
+	*ret_shared = shared;
+	return 0;
+}
+
+int mt_guardian_start(int requests_fd, int processes_fd, uint32_t *no_stops,
+		      struct mt_guardian **ret_guardian)
 {
 	struct mt_guardian *guardian = calloc(1, sizeof(*guardian));
-	int quit[2];
-	void *table;
+	int err;
 
 	if (!guardian)
 		return -ENOMEM;
-	table = mmap(NULL, sizeof(*guardian->table), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (table == MAP_FAILED || pipe2(quit, O_CLOEXEC)) {
-		int err = -errno;
-
-		if (table != MAP_FAILED)
-			munmap(table, sizeof(*guardian->table));
+	err = share(&guardian->shared);
+	if (err) {
 		free(guardian);
 		return err;
 	}
-	guardian->table = table;
-	guardian->quit = quit[1];
 	guardian->pid = fork();
-	if (guardian->pid == 0) {
-		close(quit[1]);
-		run(quit[0], requests_fd, processes_fd, guardian->table);
-	}
-	close(quit[0]);
+	if (guardian->pid == 0)
+		run(requests_fd, processes_fd, no_stops, guardian->shared);
 	if (guardian->pid < 0) {
-		int err = -errno;
-
+		err = -errno;
 		mt_guardian_free(guardian);
 		return err;
 	}
@@ -150,16 +170,16 @@ int mt_guardian_start(int requests_fd, int processes_fd, struct mt_guardian **re
 
 struct mt_stop_table *mt_guardian_table(struct mt_guardian *guardian)
 {
-	return guardian->table;
+	return &guardian->shared->table;
 }
 
 void mt_guardian_free(struct mt_guardian *guardian)
 {
 	if (!guardian)
 		return;
-	if (guardian->pid > 0 && write(guardian->quit, "", 1) == 1)
+	pthread_mutex_unlock(&guardian->shared->alive);
+	if (guardian->pid > 0)
 		waitpid(guardian->pid, NULL, 0);
-	close(guardian->quit);
-	munmap(guardian->table, sizeof(*guardian->table));
+	munmap(guardian->shared, sizeof(*guardian->shared));
 	free(guardian);
 }

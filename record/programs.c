@@ -359,6 +359,11 @@ uint32_t mt_programs_take_unasked(struct mt_programs *programs)
 	       __atomic_exchange_n(unasked, 0, __ATOMIC_ACQ_REL) : 0;
 }
 
+uint32_t *mt_programs_no_stops(struct mt_programs *programs)
+{
+	return &programs->skel->bss->no_stops;
+}
+
 void mt_programs_end_pressure(struct mt_programs *programs)
 {
 	__atomic_store_n(&programs->skel->bss->pressure_latch, 0, __ATOMIC_RELEASE);

@@ -80,10 +80,15 @@ void mt_programs_pause(struct mt_programs *programs, bool pause);
 
 /*
  * The recording is over: the programs stop nobody any more, and whom they have stopped, or who
- * waits for an answer, goes on. To
- * be called once more when the last program that was running then must be done.
+ * waits for an answer, goes on. To be called once more when the last program that was running then
+ * must be done.
  */
 void mt_programs_end_stops(struct mt_programs *programs);
+/*
+ * 1 written there: the programs stop nobody any more, and who waits for an answer goes on. It is
+ * in memory shared with processes that are forked.
+ */
+uint32_t *mt_programs_no_stops(struct mt_programs *programs);
 
 /* enum mt_unasked: what has found no room in the request ring since this was last called. */
 uint32_t mt_programs_take_unasked(struct mt_programs *programs);

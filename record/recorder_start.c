@@ -199,7 +199,8 @@ static int arm(struct mt_recorder *rec)
 
 	if (!err)
 		err = mt_guardian_start(mt_programs_requests_fd(rec->programs),
-					mt_programs_processes_fd(rec->programs), &rec->guardian);
+					mt_programs_processes_fd(rec->programs),
+					mt_programs_no_stops(rec->programs), &rec->guardian);
 	if (!err)
 		err = mt_stopped_new(rec->programs, mt_guardian_table(rec->guardian),
 				     &rec->stopped);
