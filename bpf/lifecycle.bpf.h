@@ -135,9 +135,9 @@ static __always_inline void exited(struct task_struct *task, __u32 which)
 		return;
 	submit_exit(MT_RING_THREAD_EXIT, task->exit_code);
 	/* Of two threads that exit at once both can find themselves the last. */
-	if (task->signal->live.counter != 0 || bpf_map_delete_elem(&processes, &pid))
+	if (BPF_CORE_READ(task, signal, live.counter) != 0 || bpf_map_delete_elem(&processes, &pid))
 		return;
-	status = task->signal->group_exit_code;
+	status = BPF_CORE_READ(task, signal, group_exit_code);
 	submit_exit(MT_RING_EXIT, status ? status : task->exit_code);
 	bpf_map_delete_elem(&codes, &pid);
 	__sync_fetch_and_add(&tracked_processes, -1);

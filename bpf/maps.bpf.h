@@ -23,6 +23,7 @@ const volatile __u32 pressure_on;	/* stop the tree rather than lose records */
 const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure begins */
 const volatile __u64 stack_ring_limit;
 const volatile __u32 recorder_pid;
+const volatile bool numbers_differ = true;	/* the recorder is in a pid namespace of its own */
 const volatile __u64 code_mask = ~0ULL;	/* and-mask: strips pointer authentication */
 const volatile __u32 regions_on;	/* mmap and its like are events */
 
@@ -174,12 +175,13 @@ static __always_inline __u32 number_of(struct pid *pid)
 
 static __always_inline __u32 pid_of(struct task_struct *task)
 {
-	return pid_level ? number_of(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID])) : task->tgid;
+	return numbers_differ ? number_of(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID])) :
+				task->tgid;
 }
 
 static __always_inline __u32 tid_of(struct task_struct *task)
 {
-	return pid_level ? number_of(BPF_CORE_READ(task, thread_pid)) : task->pid;
+	return numbers_differ ? number_of(BPF_CORE_READ(task, thread_pid)) : task->pid;
 }
 
 /* As bpf_get_current_pid_tgid() has it. */
@@ -187,7 +189,7 @@ static __always_inline __u64 current_id(void)
 {
 	struct task_struct *task;
 
-	if (!pid_level)
+	if (!numbers_differ)
 		return bpf_get_current_pid_tgid();
 	task = bpf_get_current_task_btf();
 	return (__u64)pid_of(task) << 32 | tid_of(task);

@@ -114,7 +114,7 @@ static __always_inline __u64 stack_end(struct mt_task_state *state, struct task_
 	bpf_find_vma(task, sp, area_of_vma, &area, 0);
 	if (!area.end)
 		return 0;
-	start_stack = task->mm->start_stack;
+	start_stack = BPF_CORE_READ(task, mm, start_stack);
 	state->stack_lo = area.start;
 	state->stack_end = sp <= start_stack && start_stack < area.end ? start_stack + 8 : area.end;
 	return state->stack_end;
@@ -178,9 +178,7 @@ static __always_inline __u32 copy_stack(struct capture *capture, __u64 sp, __u32
 
 static __always_inline __u64 trampoline_of(struct task_struct *task)
 {
-	struct xol_area *area = task->mm->uprobes_state.xol_area;
-
-	return area ? area->vaddr : 0;
+	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
 struct repair {
@@ -250,11 +248,10 @@ static __always_inline void repair_returns(struct capture *capture, struct task_
 					   __u64 sp, __u32 len)
 {
 	struct repair repair = { .capture = capture, .sp = sp, .len = len };
-	struct uprobe_task *utask = task->utask;
 
-	if (!utask || !utask->return_instances)
+	repair.instance = BPF_CORE_READ(task, utask, return_instances);
+	if (!repair.instance)
 		return;
-	repair.instance = utask->return_instances;
 	repair.trampoline = trampoline_of(task);
 	repair_stack(&repair);
 }
@@ -304,6 +301,24 @@ static long digest_words(__u32 i, struct scan *scan)
 }
 
 /*
+ * hash with the words of the capture that count. Global, so that the verifier walks the scan once
+ * and not for every path that leads to it: a third of a second at each start.
+ */
+__noinline __u64 scan_stack(struct capture *capture, struct mt_process_code *code, __u64 hash,
+			    __u32 words)
+{
+	struct scan scan = { .capture = capture, .code = code, .hash = hash, .words = words };
+
+	if (!capture)
+		return hash;
+	if (identity_mode == MT_IDENTITY_BYTES)
+		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, digest_words, &scan, 0);
+	else
+		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, scan_words, &scan, 0);
+	return scan.hash;
+}
+
+/*
  * Where a capture begins. A uprobe's context has the registers; of a system call they are the
  * task's, whose fields have other names.
  */
@@ -350,12 +365,12 @@ static __always_inline void copy_regs(__u64 *to, struct pt_regs *ctx)
 static __always_inline __u64 link_register(const struct origin *from, struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_arm64)
-	struct uprobe_task *utask = task->utask;
+	struct return_instance *instance = BPF_CORE_READ(task, utask, return_instances);
 	__u64 link = strip_code(from->link);
 
 	/* A function that was jumped to by one whose return is probed. */
-	if (utask && utask->return_instances && link == trampoline_of(task))
-		link = BPF_CORE_READ(utask->return_instances, orig_ret_vaddr);
+	if (instance && link == trampoline_of(task))
+		link = BPF_CORE_READ(instance, orig_ret_vaddr);
 	return link;
 #else
 	return 0;
@@ -434,26 +449,22 @@ static __always_inline __u32 define_stack(const struct origin *from, struct capt
 static __always_inline __u64 stack_identity(const struct origin *from, struct capture *capture,
 					    struct mt_process_code *code, __u64 link, __u32 len)
 {
-	struct scan scan = { .capture = capture, .words = len / 8 };
-	__u64 fp = from->fp - from->sp;
+	__u64 fp = from->fp - from->sp, hash;
 
 	if (code)
 		code_resolve(code);
-	scan.code = code && !code->unknown && !code->pending ? code : NULL;
-	scan.hash = fold(FNV_BASIS, code ? code->generation : 0);
-	scan.hash = fold(scan.hash, from->ip);
+	hash = fold(FNV_BASIS, code ? code->generation : 0);
+	hash = fold(hash, from->ip);
 	if (link)
-		scan.hash = fold(scan.hash, link);
+		hash = fold(hash, link);
 	/* A caller that keeps its frame base in a register unwinds by it. */
 	if (fp < len)
-		scan.hash = fold(scan.hash, fp);
-	if (identity_mode == MT_IDENTITY_BYTES)
-		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, digest_words, &scan, 0);
-	else
-		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, scan_words, &scan, 0);
+		hash = fold(hash, fp);
+	hash = scan_stack(capture, code && !code->unknown && !code->pending ? code : NULL, hash,
+			  len / 8);
 	if (capture->def.flags)
-		scan.hash = fold(scan.hash, capture->def.above);
-	return scan.hash;
+		hash = fold(hash, capture->def.above);
+	return hash;
 }
 
 /* Stack id of the calling thread's stack, defined on first sight; 0 if that was not possible. */

@@ -38,9 +38,9 @@ struct watch {
 
 static __always_inline void read_inode(struct mt_inode_key *key, struct inode *inode)
 {
-	key->ino = inode->i_ino;
-	key->dev = inode->i_sb->s_dev;
-	key->generation = inode->i_generation;
+	key->ino = BPF_CORE_READ(inode, i_ino);
+	key->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->generation = BPF_CORE_READ(inode, i_generation);
 }
 
 static long mapped_at(struct task_struct *task, struct vm_area_struct *vma, struct mapped *mapped)
@@ -48,7 +48,7 @@ static long mapped_at(struct task_struct *task, struct vm_area_struct *vma, stru
 	mapped->start = vma->vm_start;
 	mapped->end = vma->vm_end;
 	if (vma->vm_file)
-		read_inode(&mapped->file, vma->vm_file->f_inode);
+		read_inode(&mapped->file, BPF_CORE_READ(vma, vm_file, f_inode));
 	return 0;
 }
 
@@ -241,9 +241,9 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 	interpreter.end = interpreter.addr + 1;
 	watch_area(0, &interpreter);
 	program.waits = !interpreter.stop && waits_in(&interpreter.area.file);
-	program.addr = task->mm->start_code;
+	program.addr = BPF_CORE_READ(task, mm, start_code);
 	program.end = program.addr + 1;
-	read_inode(&program.opened, bprm->file->f_inode);
+	read_inode(&program.opened, BPF_CORE_READ(bprm, file, f_inode));
 	watch_area(0, &program);
 	ticket = program.ticket;
 	followed = is_followed(task);
@@ -258,7 +258,7 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 	code = code_reset(pid_of(task));
 	if (!code)
 		return;
-	code_add(code, task->mm->start_code, task->mm->end_code);
+	code_add(code, BPF_CORE_READ(task, mm, start_code), BPF_CORE_READ(task, mm, end_code));
 	if (interpreter.area.end)
 		code_add(code, interpreter.area.start, interpreter.area.end);
 	else

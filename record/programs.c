@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,14 @@ static int keep_log(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
+/* Or cannot be told. The machine's own has a number that is fixed: Linux, proc_ns.h. */
+static bool in_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino != 0xeffffffc;
+}
+
 static int set_options(struct mt_record *skel, const struct mt_programs_options *options)
 {
 	struct bpf_program *const probes[] = {
@@ -68,6 +77,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->bss->paused = options->paused;
 	skel->rodata->identity_mode = options->identity;
 	skel->rodata->code_mask = mt_code_mask();
+	skel->rodata->numbers_differ = in_pid_namespace();
 	skel->rodata->pressure_on = options->pressure;
 	skel->rodata->ring_limit = options->ring_size / 4 * 3;
 	skel->rodata->stack_ring_limit = options->stack_ring_limit;
