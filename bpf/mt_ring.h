@@ -289,6 +289,7 @@ enum mt_loss_kind {
 	MT_LOSS_REQUEST_RING,	/* attach requests */
 	MT_LOSS_THREAD_STATE,	/* a new thread or process could not be tracked */
 	MT_LOSS_OUT_POINTER,	/* posix_memalign's result could not be read */
+	MT_LOSS_REGION_BEGIN,	/* the begin of an munmap or its like was not seen */
 	MT_LOSS_KINDS
 };
 

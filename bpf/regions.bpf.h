@@ -10,6 +10,9 @@
 #define MT_REGIONS_BPF_H
 
 #include "bpf/stack.bpf.h"
+#include "bpf/watch.bpf.h"
+
+#define MREMAP_DONTUNMAP 4
 
 #if defined(__TARGET_ARCH_x86)
 #define NR_MMAP 9
@@ -91,6 +94,30 @@ static __always_inline bool fill_region(struct mt_ring_region *region,
 	return true;
 }
 
+/*
+ * While recording is paused only what is given back counts, as with free: what was there before,
+ * where a call has mapped something else, is an munmap. False: nothing.
+ */
+static __always_inline bool gives_back(struct mt_ring_region *region)
+{
+	switch (region->alloc.hdr.kind) {
+	case MT_RING_MMAP:
+		if (!(region->flags & MAP_FIXED))
+			return false;
+		break;
+	case MT_RING_MREMAP:
+		if (region->flags & MREMAP_DONTUNMAP || !region->old_size)
+			return false;
+		region->alloc.addr = region->old_addr;
+		region->alloc.size = region->old_size;
+		break;
+	case MT_RING_BRK:
+		return region->alloc.size < region->old_size;
+	}
+	region->alloc.hdr.kind = MT_RING_MUNMAP;
+	return true;
+}
+
 /* A call has come to its end. */
 static __always_inline void finish_region(void *ctx, struct mt_task_state *state,
 					  const struct syscall *call, __u64 nr, __u64 ret)
@@ -99,22 +126,22 @@ static __always_inline void finish_region(void *ctx, struct mt_task_state *state
 	__u64 now = bpf_ktime_get_ns();
 	__u32 stack = 0, kind;
 
-	if (ret >= -4095ULL || !fill_region(&region, state, call, nr, ret))
+	/* Of this call alone, also if it failed. */
+	region.begin = state->region_begin;
+	state->region_begin = 0;
+	if (ret >= -4095ULL)
+		return;
+	if (!region.begin) {
+		/* What was given back may be another's by now; what is new has no begin. */
+		if (nr != NR_MMAP) {
+			count_loss(MT_LOSS_REGION_BEGIN);
+			return;
+		}
+		region.begin = now;
+	}
+	if (!fill_region(&region, state, call, nr, ret) || (paused && !gives_back(&region)))
 		return;
 	kind = region.alloc.hdr.kind;
-	/* What gives memory back counts while recording is paused, as free does. */
-	if (paused) {
-		if (kind == MT_RING_MMAP ||
-		    (kind == MT_RING_BRK && region.alloc.size > region.old_size))
-			return;
-		if (kind == MT_RING_MREMAP) {
-			kind = MT_RING_MUNMAP;
-			region.alloc.addr = region.old_addr;
-			region.alloc.size = region.old_size;
-		}
-	}
-	region.begin = state->region_begin ? state->region_begin : now;
-	state->region_begin = 0;
 	if (stack_size && kind != MT_RING_MUNMAP)
 		stack = capture_call_stack(ctx, state);
 	fill_hdr(&region.alloc.hdr, kind, stack, now);

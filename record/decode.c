@@ -1,6 +1,7 @@
 #include "record/decode.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "bpf/mt_ring.h"
 #include "common/event.h"
@@ -275,6 +276,7 @@ static int decode_region(struct mt_decoder *decoder, const struct mt_ring_region
 {
 	const struct mt_ring_hdr *hdr = &rec->alloc.hdr;
 	struct mt_event *event = &decoder->events[decoder->n_events];
+	bool keeps;
 	int err;
 
 	if (decoder->n_events == EVENTS_MAX)
@@ -292,7 +294,9 @@ static int decode_region(struct mt_decoder *decoder, const struct mt_ring_region
 		event->prot = rec->prot;
 		event->flags = rec->flags;
 	} else if (hdr->kind != MT_RING_MUNMAP) {
-		event->old_size = rec->old_size;
+		/* What stays mapped is not given up. */
+		keeps = hdr->kind == MT_RING_MREMAP && rec->flags & MREMAP_DONTUNMAP;
+		event->old_size = keeps ? 0 : rec->old_size;
 	}
 	/* Others can be given what this gave back before it returned. */
 	if (hdr->kind == MT_RING_MUNMAP ||

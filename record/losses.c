@@ -17,6 +17,7 @@ static const struct {
 	[MT_LOSS_REQUEST_RING] = { "requests", "ring_full" },
 	[MT_LOSS_THREAD_STATE] = { "threads", "no_memory" },
 	[MT_LOSS_OUT_POINTER] = { "events", "unreadable" },
+	[MT_LOSS_REGION_BEGIN] = { "events", "begin_missed" },
 };
 _Static_assert(MT_LOSS_KINDS + 5 <= MT_LOSSES_MAX, "every kind has a row");
 

@@ -3,7 +3,7 @@
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
-RECORD_OPTIONS='--mmap' record regions "$WORKLOADS/regions"
+RECORD_OPTIONS='--mmap' record regions "$WORKLOADS/map_calls"
 mt-report dump --json run.mt >dump.txt
 # From the program's first call on: what is before it is the dynamic linker's.
 /usr/bin/python3 - <<'EOF2' >counts.txt
@@ -39,7 +39,7 @@ is 'regions: calls, and what is mapped when they are replayed' "$(cat counts.txt
 	"$(/usr/bin/python3 -c 'import json; s = json.load(open("out.txt")); print(" ".join(f"{k}={s[k]}" for k in ("mmap", "munmap", "mremap", "brk")), "live=%d peak=%d" % (s["live"], s["peak"]))')"
 holds 'regions: no part of the heap' '(s["allocations"], s["allocated_bytes"], s["peak_bytes"], s["conflicts"], 0) == (0, 0, 0, 0, 0)'
 
-RECORD_OPTIONS='' record 'off' "$WORKLOADS/regions"
+RECORD_OPTIONS='' record 'off' "$WORKLOADS/map_calls"
 holds 'off: no event' '(s["events"], 0)'
 
 # An allocator's own calls are events besides its calls, of which each is as without them.

@@ -1,5 +1,5 @@
 /*
- * regions.c - known prime numbers of calls of mmap, munmap, mremap and brk, which it makes itself
+ * map_calls.c - known prime numbers of calls of mmap, munmap, mremap and brk, which it makes itself
  * and does not leave to the C library; its account of what is mapped at the end, and at most.
  *
  * munmap takes regions whole, from either end, out of their middle, and two at a time; mremap
