@@ -1,46 +1,13 @@
 #include "report/aggregate.h"
 
-#include "report/id_map.h"
-#include "report/live_spaces.h"
+#include "report/aggregate_impl.h"
 #include "report/mark_facts.h"
 #include "report/session.h"
-#include "report/tally.h"
 #include "report/timeline.h"
 
 #include <errno.h>
 
 #define PREFETCH 12	/* events ahead */
-
-struct thread_state {
-	struct mt_tally tally;
-	uint64_t last_addr;	/* its latest allocation, unless freed; 0: none */
-	uint32_t process;	/* MT_NONE: unknown */
-	uint32_t unmatched;	/* frees of no known block since it last did anything else */
-};
-
-struct mt_profile {
-	struct mt_profile_totals totals;
-	uint64_t bytes, blocks;		/* current, over all */
-	uint64_t epoch;
-
-	struct mt_profile_scope scope;	/* while replaying */
-	uint32_t next_mark;
-	uint64_t mark_time;		/* of that; UINT64_MAX: there is none */
-	bool disabled;
-
-	const struct mt_session *session;	/* while replaying */
-	struct mt_live_spaces live;	/* the last one: of unknown threads */
-	uint32_t *space_of;		/* per process: current, MT_NONE before it is seen */
-
-	struct mt_id_map ids;
-	struct mt_tally *stacks;
-	uint32_t *stack_ids;
-	uint32_t stacks_cap;
-	struct thread_state *threads;	/* the last one: unknown threads */
-	uint32_t n_threads;
-	struct mt_totals *processes;
-	uint32_t n_processes;
-};
 
 static const struct mt_totals no_totals;
 
@@ -49,6 +16,7 @@ void mt_profile_free(struct mt_profile *profile)
 	if (!profile)
 		return;
 	mt_live_spaces_release(&profile->live);
+	mt_regions_free(profile->regions);
 	mt_id_map_release(&profile->ids);
 	free(profile->space_of);
 	free(profile->stacks);
@@ -68,6 +36,8 @@ static int prepare(struct mt_profile *p, const struct mt_session *session)
 	p->n_threads = mt_session_threads(session);
 	p->n_processes = mt_session_processes(session);
 	err = mt_live_spaces_init(&p->live, mt_session_spaces(session) + 1);
+	if (!err && p->scope.regions)
+		err = mt_profile_follow_regions(p, mt_session_spaces(session) + 1);
 	if (err)
 		return err;
 	p->space_of = calloc((size_t)p->n_processes + 1, sizeof(*p->space_of));
@@ -85,8 +55,7 @@ static int prepare(struct mt_profile *p, const struct mt_session *session)
 	return 0;
 }
 
-/* Slot of a stack id's tally. */
-static int find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot)
+int mt_profile_find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot)
 {
 	uint32_t slot = mt_id_map_find(&p->ids, id), cap;
 	void *grown;
@@ -133,7 +102,6 @@ static void settle_space(struct mt_profile *p, uint32_t space, enum settle how)
 {
 	const struct mt_blocks_table *blocks = &p->live.spaces[space].blocks;
 	const struct mt_live_block *block;
-	struct mt_totals *stack, *thread;
 	size_t i;
 
 	for (i = 0; i < blocks->cap; i++) {
@@ -146,15 +114,11 @@ static void settle_space(struct mt_profile *p, uint32_t space, enum settle how)
 			p->totals.discarded_bytes += block->size;
 			continue;
 		}
-		stack = &p->stacks[block->stack].totals;
-		thread = &p->threads[block->thread].tally.totals;
-		stack->live_blocks++;
-		stack->live_bytes += block->size;
-		thread->live_blocks++;
-		thread->live_bytes += block->size;
-		p->totals.all.live_blocks++;
-		p->totals.all.live_bytes += block->size;
+		mt_profile_keep(p, block->stack, block->thread, block->size);
 	}
+	if (p->regions)
+		mt_profile_settle_regions(p, space, how == LEAKED ? MT_REGION_KEPT :
+								      MT_REGION_DISCARDED);
 	mt_live_space_gone(&p->live, space);
 }
 
@@ -179,7 +143,7 @@ static void leave(struct mt_profile *p, uint32_t process, enum settle how)
 static void thread_exits(struct mt_profile *p, uint32_t index)
 {
 	const struct mt_thread *thread;
-	struct thread_state *state;
+	struct mt_thread_state *state;
 
 	if (index >= p->n_threads)
 		return;
@@ -227,8 +191,7 @@ static void take_lifecycle(struct mt_profile *p, const struct mt_lifecycle *row)
 	}
 }
 
-/* Where a thread's blocks live now. */
-static uint32_t space_of_thread(struct mt_profile *p, const struct thread_state *thread,
+uint32_t mt_profile_space_of(struct mt_profile *p, const struct mt_thread_state *thread,
 				uint64_t time)
 {
 	uint32_t space;
@@ -247,31 +210,21 @@ static uint32_t space_of_thread(struct mt_profile *p, const struct thread_state 
 
 static int add_block(struct mt_profile *p, const struct mt_event *event, uint32_t thread_index)
 {
-	struct thread_state *thread = &p->threads[thread_index];
-	uint32_t space = space_of_thread(p, thread, event->time), slot;
+	struct mt_thread_state *thread = &p->threads[thread_index];
+	uint32_t space = mt_profile_space_of(p, thread, event->time), slot;
 	struct mt_live_space *s = &p->live.spaces[space];
 	struct mt_live_block block, *old;
 	struct mt_tally *stack;
 	int err;
 
-	err = find_stack(p, event->stack, &slot);
+	err = mt_profile_find_stack(p, event->stack, &slot);
 	if (err)
 		return err;
 	stack = &p->stacks[slot];
-	stack->totals.allocations++;
-	stack->totals.allocated_bytes += event->size;
-	thread->tally.totals.allocations++;
-	thread->tally.totals.allocated_bytes += event->size;
-	p->totals.all.allocations++;
-	p->totals.all.allocated_bytes += event->size;
+	mt_profile_count(p, slot, thread_index, event->size);
 	if (s->gone) {
 		/* Later than its process's exit: never freed, and never counted as current. */
-		stack->totals.live_blocks++;
-		stack->totals.live_bytes += event->size;
-		thread->tally.totals.live_blocks++;
-		thread->tally.totals.live_bytes += event->size;
-		p->totals.all.live_blocks++;
-		p->totals.all.live_bytes += event->size;
+		mt_profile_keep(p, slot, thread_index, event->size);
 		return 0;
 	}
 
@@ -296,20 +249,15 @@ static int add_block(struct mt_profile *p, const struct mt_event *event, uint32_
 	mt_tally_add(&thread->tally, event->size, p->epoch);
 	p->bytes += event->size;
 	p->blocks++;
-	if (p->bytes > p->totals.all.peak_bytes) {
-		p->totals.all.peak_bytes = p->bytes;
-		p->totals.all.peak_blocks = p->blocks;
-		p->totals.peak_time = event->time;
-		p->epoch++;
-	}
+	mt_profile_raise_peak(p, event->time);
 	return 0;
 }
 
 static int release_block(struct mt_profile *p, const struct mt_event *event, uint32_t thread_index,
 			 bool freed)
 {
-	struct thread_state *thread = &p->threads[thread_index];
-	uint32_t space = space_of_thread(p, thread, event->time);
+	struct mt_thread_state *thread = &p->threads[thread_index];
+	uint32_t space = mt_profile_space_of(p, thread, event->time);
 	struct mt_live_space *s = &p->live.spaces[space];
 	struct mt_live_block *block = s->gone ? NULL : mt_blocks_find(&s->blocks, event->addr);
 	struct mt_totals *of_stack, *of_thread;
@@ -347,10 +295,23 @@ static int release_block(struct mt_profile *p, const struct mt_event *event, uin
 	return mt_live_space_remove(&p->live, space, block, event->time);
 }
 
+/* Of the events that a profile of mapped memory is not about. */
+static void pass_over(struct mt_profile *p, const struct mt_event *event)
+{
+	if (event->type == MT_EV_FREE || mt_event_allocates(event->type))
+		p->totals.by_type[event->type]++;
+	else if (!mt_event_gives_up(event->type))
+		p->totals.bad_events++;
+}
+
 static int take_event(struct mt_profile *p, const struct mt_event *event)
 {
 	uint32_t thread = event->thread < p->n_threads ? event->thread : p->n_threads;
 
+	if (p->regions && !mt_event_maps(event->type) && event->type != MT_EV_GIVE_UP_REGION) {
+		pass_over(p, event);
+		return 0;
+	}
 	switch (event->type) {
 	case MT_EV_GIVE_UP:
 		/* A realloc that gave nothing back (size 0) was a free. */
@@ -360,10 +321,12 @@ static int take_event(struct mt_profile *p, const struct mt_event *event)
 		if (event->addr)
 			return release_block(p, event, thread, true);
 		break;
+	case MT_EV_GIVE_UP_REGION:
+		return p->regions ? mt_profile_take_region(p, event, thread) : 0;
 	default:
 		if (mt_event_maps(event->type)) {
 			p->totals.by_type[event->type]++;
-			return 0;
+			return p->regions ? mt_profile_take_region(p, event, thread) : 0;
 		}
 		if (!mt_event_allocates(event->type))
 			break;
@@ -385,9 +348,11 @@ static void pass_marks(struct mt_profile *p, uint64_t time)
 
 	while (p->scope.marks && p->next_mark < p->scope.marks->n && p->mark_time <= time) {
 		moment = &p->scope.marks->rows[p->next_mark++];
-		moment->totals = p->totals.all;
-		moment->totals.live_bytes = p->bytes;
-		moment->totals.live_blocks = p->blocks;
+		if (!p->regions) {
+			moment->totals = p->totals.all;
+			moment->totals.live_bytes = p->bytes;
+			moment->totals.live_blocks = p->blocks;
+		}
 		if (moment->type != MT_MARK_NAME)
 			p->disabled = moment->type == MT_MARK_DISABLE;
 		p->mark_time = p->next_mark < p->scope.marks->n ?
@@ -414,11 +379,11 @@ static int take_batch(struct mt_profile *p, const struct mt_timeline_batch *batc
 		}
 		if (batch->events[i].time >= p->mark_time)
 			pass_marks(p, batch->events[i].time);
-		p->totals.events_read += batch->events[i].type != MT_EV_GIVE_UP;
+		p->totals.events_read += !mt_event_gives_up(batch->events[i].type);
 		if (batch->events[i].time < p->scope.from ||
 		    batch->events[i].time >= p->scope.until)
 			continue;
-		p->totals.events += batch->events[i].type != MT_EV_GIVE_UP;
+		p->totals.events += !mt_event_gives_up(batch->events[i].type);
 		err = take_event(p, &batch->events[i]);
 		if (err)
 			return err;
@@ -445,7 +410,7 @@ void mt_totals_add(struct mt_totals *sum, const struct mt_totals *part)
 static void finish(struct mt_profile *p)
 {
 	uint32_t i, n = mt_id_map_count(&p->ids);
-	struct thread_state *thread;
+	struct mt_thread_state *thread;
 
 	pass_marks(p, UINT64_MAX);
 	for (i = 0; i < n; i++)
@@ -460,6 +425,8 @@ static void finish(struct mt_profile *p)
 	p->totals.all.live_blocks += p->blocks;
 
 	mt_live_spaces_release(&p->live);
+	mt_regions_free(p->regions);
+	p->regions = NULL;
 	free(p->space_of);
 	p->space_of = NULL;
 	p->session = NULL;
@@ -467,7 +434,7 @@ static void finish(struct mt_profile *p)
 
 static void set_scope(struct mt_profile *p, const struct mt_profile_scope *scope)
 {
-	p->scope = scope ? *scope : (struct mt_profile_scope){ 0, UINT64_MAX, NULL };
+	p->scope = scope ? *scope : (struct mt_profile_scope){ .until = UINT64_MAX };
 	p->mark_time = p->scope.marks && p->scope.marks->n ? p->scope.marks->rows[0].time :
 							     UINT64_MAX;
 }

@@ -66,6 +66,13 @@ struct mt_profile_scope {
 	uint64_t from;
 	uint64_t until;
 	struct mt_mark_facts *marks;	/* their totals are filled in; NULL: there are none */
+	/*
+	 * About memory that is mapped, not about the heap: mmap, mremap and a brk that adds to the
+	 * heap allocate, munmap and a brk that takes from it free, and a block is a region, of
+	 * which a part can be freed. Totals of marks are not filled in.
+	 */
+	bool regions;
+	uint64_t page_size;		/* with regions; a power of two */
 };
 
 /* Reads every events block. 0, -ENOMEM, -errno. */

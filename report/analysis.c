@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#define PAGE_SIZE_MAX 65536u
+
 void mt_analysis_release(struct mt_analysis *analysis)
 {
 	mt_problems_release(&analysis->problems);
@@ -16,6 +18,7 @@ void mt_analysis_release(struct mt_analysis *analysis)
 	mt_unwinder_free(analysis->unwinder);
 	mt_symbolizer_free(analysis->symbolizer);
 	mt_profile_free(analysis->profile);
+	mt_profile_free(analysis->regions);
 	mt_debuginfod_free(analysis->debuginfod);
 	mt_pack_free(analysis->pack);
 	mt_session_free(analysis->session);
@@ -72,12 +75,37 @@ static int find_range(struct mt_analysis *a, struct mt_range_wanted *range)
 	return mt_mark_facts_find(&a->run.marks, range->marks, &a->between, range->error);
 }
 
-static int load_profile(struct mt_analysis *a)
+/* As the header says, if that can be. */
+static uint64_t page_size_of(const struct mt_header *header)
 {
-	struct mt_profile_scope scope = { .marks = &a->run.marks };
+	uint64_t size = header->page_size;
 
+	return size >= 4096 && size <= PAGE_SIZE_MAX && !(size & (size - 1)) ? size : 4096;
+}
+
+static bool has_regions(const struct mt_profile *profile)
+{
+	const uint64_t *by_type = mt_profile_totals(profile)->by_type;
+
+	return by_type[MT_EV_MMAP] || by_type[MT_EV_MUNMAP] || by_type[MT_EV_MREMAP] ||
+	       by_type[MT_EV_BRK];
+}
+
+static int load_profile(struct mt_analysis *a, unsigned int needs)
+{
+	struct mt_profile_scope scope = {
+		.marks = &a->run.marks, .regions = needs & MT_NEED_MMAP,
+		.page_size = page_size_of(a->run.header),
+	};
+	int err;
+
+	a->mmap = scope.regions;
 	mt_analysis_range(a, &scope.from, &scope.until);
-	return mt_profile_build(a->reader, a->session, &scope, &a->profile);
+	err = mt_profile_build(a->reader, a->session, &scope, &a->profile);
+	if (err || !(needs & MT_NEED_REGIONS) || !has_regions(a->profile))
+		return err;
+	scope.regions = true;
+	return mt_profile_build(a->reader, a->session, &scope, &a->regions);
 }
 
 /* Files of fewer frames are read before anybody could look. */
@@ -127,9 +155,9 @@ static int run_stages(struct mt_analysis *a, unsigned int needs,
 		err = mt_session_load(a->reader, &a->session);
 	if (!err && needs & MT_NEED_PROFILE) {
 		doing(progress, "replaying events");
-		err = load_profile(a);
+		err = load_profile(a, needs);
 	}
-	if (!err && needs & ~MT_NEED_PROFILE)
+	if (!err && needs & (MT_NEED_PATHS | MT_NEED_NAMES | MT_NEED_MODULES))
 		err = load_symbolizer(a, options);
 	if (!err && needs & MT_NEED_PATHS) {
 		doing(progress, "unwinding stacks");

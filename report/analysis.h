@@ -20,6 +20,8 @@ enum mt_need {
 	MT_NEED_PATHS = 2,	/* unwind the stacks */
 	MT_NEED_NAMES = 4,	/* name their calls; with paths */
 	MT_NEED_MODULES = 8,	/* verify every mapped file */
+	MT_NEED_REGIONS = 16,	/* with profile: the other one too, if there are such events */
+	MT_NEED_MMAP = 32,	/* the profile is about mapped memory, not about the heap */
 };
 
 struct mt_problems {
@@ -34,7 +36,9 @@ struct mt_analysis {
 	struct mt_session *session;
 	struct mt_debuginfod *debuginfod;	/* NULL: no server is asked */
 	struct mt_pack *pack;	/* NULL: the artifact carries no modules */
+	bool mmap;		/* the profile is about mapped memory */
 	struct mt_profile *profile;	/* NULL what was not needed */
+	struct mt_profile *regions;	/* of mapped memory, beside the heap's; NULL: none */
 	struct mt_symbolizer *symbolizer;
 	struct mt_unwinder *unwinder;
 	struct mt_paths *paths;

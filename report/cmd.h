@@ -35,6 +35,11 @@ int mt_cmd_fail(const char *file, int err);
 /* mt_analysis_load() with a progress line on a terminal: true, or false and it was told. */
 bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 		 struct mt_analysis *ret_analysis);
+/* What the profile has to be about. */
+static inline unsigned int mt_cmd_events(const struct mt_report_opts *opts)
+{
+	return opts->events == MT_EVENTS_MMAP ? MT_NEED_MMAP : 0;
+}
 /* Progress of what comes after; NULL ends it. */
 void mt_cmd_progress(void *unused, const char *doing);
 

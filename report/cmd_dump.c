@@ -38,7 +38,7 @@ static void put_event(struct dump *dump, const struct mt_event *event)
 {
 	const struct mt_session *session = dump->analysis->session;
 
-	if (event->type == MT_EV_GIVE_UP)
+	if (mt_event_gives_up(event->type))
 		return;
 	put_marks(dump, event->time);
 	if (!is_shown(dump, event->time))

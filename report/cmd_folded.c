@@ -29,8 +29,8 @@ int mt_cmd_folded(const struct mt_report_opts *opts)
 	struct mt_analysis analysis;
 	int err, code;
 
-	if (!mt_cmd_load(opts, MT_NEED_PROFILE | MT_NEED_PATHS | MT_NEED_NAMES | MT_NEED_MODULES,
-			 &analysis))
+	if (!mt_cmd_load(opts, MT_NEED_PROFILE | MT_NEED_PATHS | MT_NEED_NAMES | MT_NEED_MODULES |
+			       mt_cmd_events(opts), &analysis))
 		return MT_EXIT_NO_RESULT;
 	err = fold(&analysis, opts->by, &folded);
 	if (!err)

@@ -8,7 +8,8 @@ int mt_cmd_stat(const struct mt_report_opts *opts)
 	struct mt_analysis analysis;
 	int err, code;
 
-	if (!mt_cmd_load(opts, MT_NEED_PROFILE | MT_NEED_PATHS | MT_NEED_MODULES, &analysis))
+	if (!mt_cmd_load(opts, MT_NEED_PROFILE | MT_NEED_REGIONS | MT_NEED_PATHS |
+			       MT_NEED_MODULES, &analysis))
 		return MT_EXIT_NO_RESULT;
 	err = mt_stat_report_build(&analysis, &report);
 	if (!err && opts->json)

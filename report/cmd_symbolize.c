@@ -44,7 +44,7 @@ int mt_cmd_symbolize(const struct mt_report_opts *opts)
 	int err, code;
 
 	if (!opts->no_report)
-		needs |= MT_NEED_PROFILE | MT_NEED_PATHS | MT_NEED_NAMES;
+		needs |= MT_NEED_PROFILE | MT_NEED_PATHS | MT_NEED_NAMES | mt_cmd_events(opts);
 	if (!mt_cmd_load(opts, needs, &analysis))
 		return MT_EXIT_NO_RESULT;
 	if (opts->output ? !(dir = strdup(opts->output)) :

@@ -135,7 +135,7 @@ static int put_event(struct stream *s, const struct mt_event *event)
 {
 	uint32_t pid, tid, slot;
 
-	if (event->type == MT_EV_GIVE_UP)
+	if (mt_event_gives_up(event->type))
 		return 0;
 	ids_of(s, event->thread, &pid, &tid);
 	slot = event->stack ? mt_id_map_find(&s->ids, event->stack) : UINT32_MAX;

@@ -67,7 +67,7 @@ bool mt_is_allocator(const char *function)
 		"malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign",
 		"posix_memalign", "valloc", "pvalloc", "__rust_alloc", "__rust_alloc_zeroed",
 		"__rust_realloc", "__rdl_alloc", "__rdl_realloc", "alloc::alloc::alloc",
-		"alloc::alloc::exchange_malloc",
+		"alloc::alloc::exchange_malloc", "mmap", "mmap64", "mremap", "brk", "sbrk",
 	};
 	static const char *const prefixes[] = { "__libc_", "__GI___libc_", "__GI_" };
 	size_t i;

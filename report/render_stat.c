@@ -119,6 +119,37 @@ static void put_totals(const struct mt_stat_report *report, FILE *out)
 	fputs(" in use when their process executed another program\n", out);
 }
 
+static void put_regions(const struct mt_stat_report *report, const struct mt_style *style,
+			FILE *out)
+{
+	const struct mt_profile_totals *totals = report->regions;
+	uint64_t start = report->run->header->start_time;
+	const struct mt_totals *all;
+	char buf[2][MT_TEXT_MAX];
+
+	if (!totals)
+		return;
+	all = &totals->all;
+	fprintf(out, "\n%sMapped memory%s\n\n", style->title, style->end);
+	fprintf(out, "  Mapped      %s bytes by ", mt_text_count(all->allocated_bytes, buf[0]));
+	mt_text_put_plural(all->allocations, "call", out);
+	fputs("\n  Unmapped    ", out);
+	mt_text_put_plural(all->frees, "call", out);
+	fprintf(out, "; %s of regions not seen mapped, %s of copies a fork made\n",
+		mt_text_count(totals->unmatched_frees, buf[0]),
+		mt_text_count(totals->inherited_frees, buf[1]));
+	fprintf(out, "  Peak        %s bytes in ", mt_text_count(all->peak_bytes, buf[0]));
+	mt_text_put_plural(all->peak_blocks, "region", out);
+	if (totals->peak_time > start)
+		fprintf(out, " after %s", mt_text_time(totals->peak_time - start, buf[0]));
+	fprintf(out, "\n  Kept        %s bytes in ", mt_text_count(all->live_bytes, buf[0]));
+	mt_text_put_plural(all->live_blocks, "region", out);
+	fprintf(out, "\n  Discarded   %s bytes in ",
+		mt_text_count(totals->discarded_bytes, buf[0]));
+	mt_text_put_plural(totals->discarded_blocks, "region", out);
+	fputs(" mapped when their process executed another program\n", out);
+}
+
 static void put_marks(const struct mt_stat_report *report, const struct mt_style *style, FILE *out)
 {
 	const struct mt_mark_facts *marks = &report->run->marks;
@@ -317,6 +348,7 @@ int mt_render_stat(const struct mt_stat_report *report, const struct mt_style *s
 	put_events(report, out);
 	put_totals(report, out);
 	put_losses(report, out);
+	put_regions(report, style, out);
 	put_marks(report, style, out);
 	put_coverage(&report->run->coverage, style, out);
 	put_ends(&report->completeness, style, out);

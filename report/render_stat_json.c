@@ -77,6 +77,22 @@ static void put_totals(struct mt_json *json, const struct mt_stat_report *report
 	mt_json_object_end(json);
 }
 
+static void put_regions(struct mt_json *json, const struct mt_profile_totals *totals)
+{
+	if (!totals)
+		return;
+	mt_json_key(json, "mapped");
+	mt_json_object_begin(json);
+	mt_json_totals(json, &totals->all);
+	mt_json_member_u64(json, "peak_time", totals->peak_time);
+	mt_json_member_u64(json, "unmatched_frees", totals->unmatched_frees);
+	mt_json_member_u64(json, "disabled_frees", totals->disabled_frees);
+	mt_json_member_u64(json, "inherited_frees", totals->inherited_frees);
+	mt_json_member_u64(json, "discarded_blocks", totals->discarded_blocks);
+	mt_json_member_u64(json, "discarded_bytes", totals->discarded_bytes);
+	mt_json_object_end(json);
+}
+
 static void put_stacks(struct mt_json *json, const struct mt_completeness *c)
 {
 	size_t end;
@@ -199,6 +215,7 @@ void mt_render_stat_json(const struct mt_stat_report *report, FILE *out)
 	mt_json_member_strings(&json, "problems", report->problems, report->n_problems);
 	put_marks(&json, report);
 	put_totals(&json, report);
+	put_regions(&json, report->regions);
 	put_stacks(&json, &report->completeness);
 	put_losses(&json, report->run);
 	put_coverage(&json, &report->run->coverage);

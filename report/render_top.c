@@ -51,6 +51,7 @@ static void put_summary(const struct mt_top_report *report, FILE *out)
 {
 	const struct mt_totals *all = &report->totals->all;
 	uint64_t start = report->header->start_time;
+	const char *unit = report->mmap ? "region" : "block";
 	char buf[2][MT_TEXT_MAX];
 
 	fputs("Command    ", out);
@@ -61,6 +62,11 @@ static void put_summary(const struct mt_top_report *report, FILE *out)
 		fputs(" and ", out);
 		mt_text_put_mark(report->until, out);
 	}
+	if (report->mmap)
+		fputs(all->allocations || all->frees ?
+		      "\nEvents     mmap, munmap, mremap, brk" :
+		      "\nEvents     mmap and its like, of which none was recorded "
+		      "(mt-record --mmap does)", out);
 	fprintf(out, "\nAllocated  %s in ", mt_text_bytes(all->allocated_bytes, buf[0]));
 	mt_text_put_plural(all->allocations, "allocation", out);
 	fputs(" by ", out);
@@ -71,21 +77,23 @@ static void put_summary(const struct mt_top_report *report, FILE *out)
 	if (report->duration)
 		fprintf(out, " in %s", mt_text_time(report->duration, buf[0]));
 	fprintf(out, "\nPeak       %s in ", mt_text_bytes(all->peak_bytes, buf[0]));
-	mt_text_put_plural(all->peak_blocks, "block", out);
+	mt_text_put_plural(all->peak_blocks, unit, out);
 	if (report->totals->peak_time > start)
 		fprintf(out, " after %s", mt_text_time(report->totals->peak_time - start, buf[0]));
 	fprintf(out, "\nNot freed  %s in ", mt_text_bytes(all->live_bytes, buf[0]));
-	mt_text_put_plural(all->live_blocks, "block", out);
+	mt_text_put_plural(all->live_blocks, unit, out);
 	if (report->totals->discarded_blocks) {
 		fprintf(out, "; %s in ", mt_text_bytes(report->totals->discarded_bytes, buf[0]));
-		mt_text_put_plural(report->totals->discarded_blocks, "block", out);
+		mt_text_put_plural(report->totals->discarded_blocks, unit, out);
 		fputs(" more were in use when their process executed another program", out);
 	}
-	fputs("\nTemporary  ", out);
-	mt_text_put_plural(all->temporary, "allocation", out);
-	fprintf(out, " (%s), freed before the thread's next one\n",
-		mt_text_share(all->temporary, all->allocations, buf[0]));
-	fputs("Stacks     ", out);
+	if (!report->mmap) {
+		fputs("\nTemporary  ", out);
+		mt_text_put_plural(all->temporary, "allocation", out);
+		fprintf(out, " (%s), freed before the thread's next one",
+			mt_text_share(all->temporary, all->allocations, buf[0]));
+	}
+	fputs("\nStacks     ", out);
 	mt_completeness_put(&report->completeness, out);
 	putc('\n', out);
 }

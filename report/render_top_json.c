@@ -107,6 +107,8 @@ void mt_render_top_json(const struct mt_top_report *report, FILE *out)
 	mt_json_object_begin(&json);
 	mt_json_totals(&json, &report->totals->all);
 	mt_json_object_end(&json);
+	if (report->mmap)
+		mt_json_member_string(&json, "events", "mmap");
 	mt_json_member_string(&json, "by", mt_by_name(report->by));
 	mt_json_member_u64(&json, "call_paths", report->all_stacks);
 	put_stacks(&json, report);

@@ -7,6 +7,7 @@
 #define ROWS_DEFAULT 10
 
 static const char *const to_names[] = { "memtrack", NULL };
+static const char *const events_names[] = { "heap", "mmap", NULL };
 static const char *const by_names[] = { "bytes", "count", "peak", "live", NULL };
 
 /* Where the options of every command go; each command's table names those it has. */
@@ -22,6 +23,10 @@ static struct mt_report_opts parsed;
 	  .choices = by_names, \
 	  .help = "bytes (allocated; default), count (of allocations), peak (live bytes at the " \
 		  "moment of the peak) or live (bytes never freed)" }
+#define OPTION_EVENTS \
+	{ .kind = MT_OPTION_CHOICE, .name = "events", .value = &parsed.events, .arg = "WHICH", \
+	  .choices = events_names, \
+	  .help = "heap (default), or mmap, munmap, mremap and brk" }
 #define OPTION_ROWS \
 	{ .kind = MT_OPTION_COUNT, .name = "rows", .alias = 'n', .value = &parsed.rows, \
 	  .arg = "N", .help = "stacks, functions and processes to list (default 10; 0 is " \
@@ -57,6 +62,7 @@ static const struct mt_option symbolize_options[] = {
 	{ .kind = MT_OPTION_FLAG, .name = "no-report", .value = &parsed.no_report,
 	  .help = "write the folder only" },
 	OPTION_BY,
+	OPTION_EVENTS,
 	OPTION_BETWEEN,
 	OPTION_ROWS,
 	OPTION_FILES,
@@ -76,6 +82,7 @@ static const struct mt_option stat_options[] = {
 static const struct mt_option top_options[] = {
 	OPTIONS_TITLE,
 	OPTION_BY,
+	OPTION_EVENTS,
 	OPTION_BETWEEN,
 	OPTION_ROWS,
 	OPTION_JSON("one JSON object"),
@@ -87,6 +94,7 @@ static const struct mt_option top_options[] = {
 static const struct mt_option folded_options[] = {
 	OPTIONS_TITLE,
 	OPTION_BY,
+	OPTION_EVENTS,
 	OPTION_BETWEEN,
 	OPTION_FILES,
 	OPTION_HELP,

@@ -28,6 +28,9 @@ enum mt_by {
 	MT_BY_KINDS
 };
 
+/* Which events a profile is about; indexes of the values of --events. */
+enum mt_events { MT_EVENTS_HEAP, MT_EVENTS_MMAP };
+
 struct mt_report_opts {
 	enum mt_command command;
 	bool help;		/* of the command, or of all if there is none */
@@ -45,6 +48,7 @@ struct mt_report_opts {
 	const char *integration;	/* symbolize: NAME,VERSION; NULL: our own */
 	bool no_report;
 	int by;			/* enum mt_by */
+	int events;		/* enum mt_events */
 	uint64_t rows;		/* 0: all */
 };
 

@@ -16,6 +16,8 @@ int mt_stat_report_build(const struct mt_analysis *a, struct mt_stat_report *ret
 		.n_threads = mt_session_threads(a->session), .modules = &a->modules,
 		.problems = (const char *const *)a->problems.lines, .n_problems = a->problems.n,
 	};
+	if (a->regions)
+		ret_report->regions = mt_profile_totals(a->regions);
 	if (a->between.set) {
 		ret_report->from = &a->run.marks.rows[a->between.from];
 		ret_report->until = &a->run.marks.rows[a->between.until];

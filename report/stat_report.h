@@ -15,6 +15,7 @@ struct mt_stat_report {
 	const struct mt_run *run;
 	struct mt_reader_end end;
 	const struct mt_profile_totals *totals;
+	const struct mt_profile_totals *regions;	/* of mapped memory; NULL: none known */
 	const struct mt_moment *from, *until;	/* all is about this time only; NULL: it is not */
 	uint32_t n_processes, n_threads;
 	struct mt_completeness completeness;

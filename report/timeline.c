@@ -146,10 +146,15 @@ static void take(struct mt_timeline *timeline, const struct mt_event *event)
 {
 	struct mt_event *item;
 
-	if (event->type == MT_EV_REALLOC && event->old_addr) {
+	if ((event->type == MT_EV_REALLOC && event->old_addr) ||
+	    (event->type == MT_EV_MREMAP && event->old_size)) {
 		item = &timeline->items[timeline->n++];
 		*item = *event;
 		item->type = MT_EV_GIVE_UP;
+		if (event->type == MT_EV_MREMAP) {
+			item->type = MT_EV_GIVE_UP_REGION;
+			item->size = event->old_size;
+		}
 		item->time = event->begin;
 		item->addr = event->old_addr;
 		item->old_addr = event->addr;

@@ -4,8 +4,9 @@
  * Events stand in a file in the order of their submission; their stamps differ from that by
  * at most a lag that the file states. The timeline holds back that much and delivers
  * in exact stamp order, file order where stamps are equal. A realloc is delivered twice:
- * at its begin as MT_EV_GIVE_UP of the old block, at its time as itself. Memory is bounded by
- * the events within the lag, and by a ceiling whatever the file states.
+ * at its begin as MT_EV_GIVE_UP of the old block, at its time as itself; so is mremap, as
+ * MT_EV_GIVE_UP_REGION. Memory is bounded by the events within the lag, and by a ceiling
+ * whatever the file states.
  */
 #ifndef MT_TIMELINE_H
 #define MT_TIMELINE_H
@@ -18,6 +19,13 @@ struct mt_timeline;
 
 /* Delivered only: addr is the block given up, old_addr the one got instead, time the moment. */
 #define MT_EV_GIVE_UP MT_EV_TYPES
+/* The same of mremap's region: size is that of the region given up. */
+#define MT_EV_GIVE_UP_REGION (MT_EV_TYPES + 1)
+
+static inline bool mt_event_gives_up(unsigned int type)
+{
+	return type == MT_EV_GIVE_UP || type == MT_EV_GIVE_UP_REGION;
+}
 
 /* Events in file order: 1 and a borrowed array until the next call, 0 at the end, or an error. */
 typedef int (*mt_events_fn)(void *arg, const struct mt_event **ret_events, size_t *ret_n);

@@ -148,7 +148,8 @@ static int build_processes(const struct mt_analysis *a, uint64_t limit,
 int mt_top_report_build(const struct mt_analysis *a, enum mt_by by, uint64_t limit,
 			struct mt_top_report *ret_report)
 {
-	struct mt_top_report report = { .by = by, .header = a->run.header };
+	struct mt_top_report report = { .by = by, .header = a->run.header,
+					.mmap = a->mmap };
 	struct mt_ranked_path *rows = NULL;
 	size_t n = 0;
 	int err;

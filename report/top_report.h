@@ -38,6 +38,7 @@ struct mt_top_report {
 	const struct mt_moment *from, *until;	/* all is about this time only; NULL: it is not */
 	const struct mt_profile_totals *totals;
 	uint32_t n_threads;
+	bool mmap;		/* about mapped memory: a block is a region */
 	enum mt_by by;
 	uint64_t whole;		/* sum of all weights */
 	struct mt_completeness completeness;

@@ -119,3 +119,24 @@ allocations 3
 allocated_bytes 3000
 END
 diff want got
+number regions.mt 'allocations allocated_bytes frees mapped.allocations mapped.allocated_bytes
+	mapped.frees mapped.unmatched_frees mapped.inherited_frees mapped.peak_bytes
+	mapped.peak_blocks mapped.live_bytes mapped.live_blocks mapped.discarded_bytes
+	mapped.discarded_blocks' >got
+cat >want <<'END'
+allocations 1
+allocated_bytes 100
+frees 0
+mapped.allocations 11
+mapped.allocated_bytes 151552
+mapped.frees 4
+mapped.unmatched_frees 1
+mapped.inherited_frees 1
+mapped.peak_bytes 86016
+mapped.peak_blocks 7
+mapped.live_bytes 77824
+mapped.live_blocks 8
+mapped.discarded_bytes 12288
+mapped.discarded_blocks 1
+END
+diff want got

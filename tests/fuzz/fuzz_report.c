@@ -116,8 +116,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fd = write_artifact(data, size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!mt_analysis_load(path, ~0u, &options, NULL, NULL, NULL, &analysis)) {
+	if (!mt_analysis_load(path, ~(unsigned int)MT_NEED_MMAP, &options, NULL, NULL, NULL,
+			      &analysis)) {
 		check_sums(analysis.profile);
+		if (analysis.regions)
+			check_sums(analysis.regions);
 		render(&analysis, out);
 		mt_analysis_release(&analysis);
 	}

@@ -453,6 +453,96 @@ static void make_marks(const char *dir)
 	finish(w, MS(14), 0);
 }
 
+/*
+ * regions.mt - recorded with --mmap. In pages of 4096 bytes:
+ *
+ *	ms	what					mapped after it, in regions
+ *	1	malloc(100)		stack 1		0	not a part of it
+ *	2	A = mmap(8)		stack 1		8	1
+ *	3	B = mmap(16000 bytes of a file) stack 2	12	2
+ *	4	munmap(2 in the middle of A)		10	3
+ *	5	mmap(2, MAP_FIXED) over A's last page, and one more, stack 2	11	4
+ *	6	mremap of B to 6, begun at 5.5, stack 3	13	4
+ *	7	mremap of A's 3 other last pages to 1 elsewhere, begun at 6.5, stack 3	... 14	5
+ *	6.8	thread 102 maps 3 there, stack 1	13	4
+ *	8	brk adds 5		stack 1		19	6
+ *	9	brk adds 1.5		stack 1		21	7	the peak
+ *	10	brk leaves 2				16	6
+ *	11	the process forks 101
+ *	12	101: munmap(B)		inherited	16	6
+ *	13	101: mmap(3) there	stack 1		19	7
+ *	14	101 executes prog: discarded		16	6
+ *	15	101: mmap(2)		no stack	18	7
+ *	16	munmap of what nobody mapped		18	7
+ *	17	101 exits: 2 kept			16	6
+ *	18	mremap of shared memory, size 0, to 1 elsewhere, stack 3	17	7
+ *	20	the process exits: 17 kept
+ *
+ * 11 calls that map 8 + 4 + 2 + 6 + 1 + 3 + 5 + 2 + 3 + 2 + 1 = 37 pages, 151552 bytes: stack 1 21,
+ * stack 2 6, stack 3 8, no stack 2. 4 that unmap, 1 of them unmatched and 1 inherited. The peak is
+ * 86016 bytes. Kept: 77824 bytes in 8 regions.
+ */
+static void make_regions(const char *dir)
+{
+	static const uint64_t paths[3][3] = {
+		{ LIBC + 0x3000, 0x401100, 0x401020 }, { LIBC + 0x3000, 0x401200, 0x401020 },
+		{ LIBC + 0x4000, 0x401300, 0x401020 },
+	};
+	struct mt_writer *w = begin(dir, "regions.mt", &plain_header);
+	uint32_t i;
+
+	one_process(w);
+	thread(w, MS(0.5), 0, 1, 102, "worker");
+	map(w, MS(0), 0, 0x401000, 0x404000, 0x1000, 11, "/opt/golden/prog");
+	map(w, MS(0), 0, LIBC, LIBC + 0x100000, 0x26000, 12, "/opt/golden/libc.so");
+	for (i = 0; i < 3; i++)
+		stack(w, i + 1, 0, 0, MS(1), paths[i], 3, WHOLE);
+	event(w, (struct mt_event){ .type = MT_EV_MALLOC, .time = MS(1), .addr = 0x500010,
+				    .size = 100, .stack = 1 });
+	event(w, (struct mt_event){ .type = MT_EV_MMAP, .time = MS(2), .addr = 0x100000,
+				    .size = 0x8000, .prot = 3, .flags = 0x22, .stack = 1 });
+	event(w, (struct mt_event){ .type = MT_EV_MMAP, .time = MS(3), .addr = 0x200000,
+				    .size = 16000, .prot = 1, .flags = 2, .stack = 2 });
+	event(w, (struct mt_event){ .type = MT_EV_MUNMAP, .time = MS(4), .addr = 0x102000,
+				    .size = 0x2000 });
+	event(w, (struct mt_event){ .type = MT_EV_MMAP, .time = MS(5), .addr = 0x107000,
+				    .size = 0x2000, .prot = 3, .flags = 0x32, .stack = 2 });
+	event(w, (struct mt_event){ .type = MT_EV_MREMAP, .time = MS(6), .begin = MS(5.5),
+				    .addr = 0x200000, .old_addr = 0x200000, .size = 0x6000,
+				    .old_size = 16000, .stack = 3 });
+	event(w, (struct mt_event){ .type = MT_EV_MMAP, .time = MS(6.8), .addr = 0x104000,
+				    .size = 0x3000, .prot = 3, .flags = 0x22, .stack = 1,
+				    .thread = 1 });
+	event(w, (struct mt_event){ .type = MT_EV_MREMAP, .time = MS(7), .begin = MS(6.5),
+				    .addr = 0x300000, .old_addr = 0x104000, .size = 0x1000,
+				    .old_size = 0x3000, .stack = 3 });
+	event(w, (struct mt_event){ .type = MT_EV_BRK, .time = MS(8), .addr = 0x500000,
+				    .size = 0x5000, .stack = 1 });
+	event(w, (struct mt_event){ .type = MT_EV_BRK, .time = MS(9), .addr = 0x500000,
+				    .size = 0x6800, .old_size = 0x5000, .stack = 1 });
+	event(w, (struct mt_event){ .type = MT_EV_BRK, .time = MS(10), .addr = 0x500000,
+				    .size = 0x2000, .old_size = 0x6800 });
+	birth(w, MS(11), 1, 0, 101, false, NULL);
+	thread(w, MS(11), 1, 2, 101, NULL);
+	event(w, (struct mt_event){ .type = MT_EV_MUNMAP, .time = MS(12), .addr = 0x200000,
+				    .size = 0x6000, .thread = 2 });
+	event(w, (struct mt_event){ .type = MT_EV_MMAP, .time = MS(13), .addr = 0x200000,
+				    .size = 0x3000, .prot = 3, .flags = 0x22, .stack = 1,
+				    .thread = 2 });
+	lifecycle(w, (struct mt_lifecycle){ .type = MT_LC_EXEC, .time = MS(14), .process = 1,
+					    .name = "prog", .path = "/opt/golden/prog" });
+	event(w, (struct mt_event){ .type = MT_EV_MMAP, .time = MS(15), .addr = 0x100000,
+				    .size = 0x2000, .prot = 3, .flags = 0x22, .thread = 2 });
+	event(w, (struct mt_event){ .type = MT_EV_MUNMAP, .time = MS(16), .addr = 0x900000,
+				    .size = 0x1000 });
+	lifecycle(w, (struct mt_lifecycle){ .type = MT_LC_EXIT, .time = MS(17), .process = 1 });
+	event(w, (struct mt_event){ .type = MT_EV_MREMAP, .time = MS(18), .begin = MS(17.5),
+				    .addr = 0x600000, .old_addr = 0x100000, .size = 0x1000,
+				    .stack = 3 });
+	lifecycle(w, (struct mt_lifecycle){ .type = MT_LC_EXIT, .time = MS(20), .process = 0 });
+	finish(w, MS(21), 0);
+}
+
 /* newer.mt - whoever reads this must know format 1000. */
 static void make_newer(const char *dir)
 {
@@ -475,6 +565,7 @@ int main(int argc, char **argv)
 	make_none(argv[1]);
 	make_odd(argv[1]);
 	make_marks(argv[1]);
+	make_regions(argv[1]);
 	make_newer(argv[1]);
 	return failed;
 }

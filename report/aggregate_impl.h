@@ -1,0 +1,100 @@
+/*
+ * report/aggregate_impl.h - what the parts of report/aggregate.h share.
+ */
+#ifndef MT_AGGREGATE_IMPL_H
+#define MT_AGGREGATE_IMPL_H
+
+#include "report/id_map.h"
+#include "report/live_spaces.h"
+#include "report/regions.h"
+#include "report/tally.h"
+
+enum mt_region_fate {
+	MT_REGION_REPLACED,	/* or given up by mremap */
+	MT_REGION_UNMAPPED,
+	MT_REGION_KEPT,		/* until its process ended */
+	MT_REGION_DISCARDED,	/* by exec */
+};
+
+struct mt_thread_state {
+	struct mt_tally tally;
+	uint64_t last_addr;	/* its latest allocation, unless freed; 0: none */
+	uint32_t process;	/* MT_NONE: unknown */
+	uint32_t unmatched;	/* frees of no known block since it last did anything else */
+};
+
+struct mt_profile {
+	struct mt_profile_totals totals;
+	uint64_t bytes, blocks;		/* current, over all */
+	uint64_t epoch;
+
+	struct mt_regions *regions;	/* NULL: it is about the heap */
+	enum mt_region_fate fate;	/* of the regions that go now */
+	uint64_t gone_bytes;		/* of those */
+	struct mt_profile_scope scope;	/* while replaying */
+	uint32_t next_mark;
+	uint64_t mark_time;		/* of that; UINT64_MAX: there is none */
+	bool disabled;
+
+	const struct mt_session *session;	/* while replaying */
+	struct mt_live_spaces live;	/* the last one: of unknown threads */
+	uint32_t *space_of;		/* per process: current, MT_NONE before it is seen */
+
+	struct mt_id_map ids;
+	struct mt_tally *stacks;
+	uint32_t *stack_ids;
+	uint32_t stacks_cap;
+	struct mt_thread_state *threads;	/* the last one: unknown threads */
+	uint32_t n_threads;
+	struct mt_totals *processes;
+	uint32_t n_processes;
+};
+
+/* Slot of a stack id's tally. 0, -ENOMEM, -MT_E_LIMIT. */
+int mt_profile_find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot);
+/* The address space of a thread of now. */
+uint32_t mt_profile_space_of(struct mt_profile *p, const struct mt_thread_state *thread,
+			     uint64_t time);
+
+/* Of mmap and its like: report/aggregate_regions.c. 0, -ENOMEM, -MT_E_LIMIT. */
+int mt_profile_follow_regions(struct mt_profile *p, uint32_t n_spaces);
+int mt_profile_take_region(struct mt_profile *p, const struct mt_event *event,
+			   uint32_t thread_index);
+/* Nobody is in the space any more. */
+void mt_profile_settle_regions(struct mt_profile *p, uint32_t space, enum mt_region_fate fate);
+
+/* One more call that gave its caller memory. */
+static inline void mt_profile_count(struct mt_profile *p, uint32_t slot, uint32_t thread,
+				    uint64_t bytes)
+{
+	p->stacks[slot].totals.allocations++;
+	p->stacks[slot].totals.allocated_bytes += bytes;
+	p->threads[thread].tally.totals.allocations++;
+	p->threads[thread].tally.totals.allocated_bytes += bytes;
+	p->totals.all.allocations++;
+	p->totals.all.allocated_bytes += bytes;
+}
+
+/* What is not current any more, but was never given back. */
+static inline void mt_profile_keep(struct mt_profile *p, uint32_t slot, uint32_t thread,
+				   uint64_t bytes)
+{
+	p->stacks[slot].totals.live_blocks++;
+	p->stacks[slot].totals.live_bytes += bytes;
+	p->threads[thread].tally.totals.live_blocks++;
+	p->threads[thread].tally.totals.live_bytes += bytes;
+	p->totals.all.live_blocks++;
+	p->totals.all.live_bytes += bytes;
+}
+
+static inline void mt_profile_raise_peak(struct mt_profile *p, uint64_t time)
+{
+	if (p->bytes <= p->totals.all.peak_bytes)
+		return;
+	p->totals.all.peak_bytes = p->bytes;
+	p->totals.all.peak_blocks = p->blocks;
+	p->totals.peak_time = time;
+	p->epoch++;
+}
+
+#endif

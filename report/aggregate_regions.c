@@ -1,0 +1,118 @@
+/* Mapped memory: a profile of mmap, munmap, mremap and brk in place of the heap. */
+#include "report/aggregate_impl.h"
+
+#include "report/timeline.h"
+
+static void take_from(struct mt_profile *p, struct mt_tally *tally, uint64_t bytes, int regions)
+{
+	mt_tally_touch(tally, p->epoch);
+	tally->bytes -= bytes;
+	tally->blocks -= (uint64_t)(int64_t)regions;
+	if (p->fate == MT_REGION_UNMAPPED && regions > 0)
+		tally->totals.frees++;
+}
+
+/* mt_region_gone_fn */
+static void region_gone(void *arg, uint32_t stack, uint32_t thread, uint64_t bytes, int regions)
+{
+	struct mt_profile *p = arg;
+
+	take_from(p, &p->stacks[stack], bytes, regions);
+	take_from(p, &p->threads[thread].tally, bytes, regions);
+	p->bytes -= bytes;
+	p->blocks -= (uint64_t)(int64_t)regions;
+	p->gone_bytes += bytes;
+	if (p->fate == MT_REGION_KEPT) {
+		mt_profile_keep(p, stack, thread, bytes);
+	} else if (p->fate == MT_REGION_DISCARDED) {
+		p->totals.discarded_blocks++;
+		p->totals.discarded_bytes += bytes;
+	}
+}
+
+int mt_profile_follow_regions(struct mt_profile *p, uint32_t n_spaces)
+{
+	return mt_regions_new(n_spaces, region_gone, p, &p->regions);
+}
+
+static int add_region(struct mt_profile *p, const struct mt_event *event, uint32_t space,
+		      uint32_t thread, const struct mt_region_change *change)
+{
+	struct mt_region region = {
+		.start = change->start, .end = change->end, .thread = thread,
+	};
+	uint64_t bytes = change->end - change->start;
+	int err = mt_profile_find_stack(p, event->stack, &region.stack);
+
+	if (err)
+		return err;
+	mt_profile_count(p, region.stack, thread, bytes);
+	if (!bytes)
+		return 0;
+	if (p->live.spaces[space].gone) {
+		mt_profile_keep(p, region.stack, thread, bytes);
+		return 0;
+	}
+	p->fate = MT_REGION_REPLACED;
+	err = mt_regions_map(p->regions, space, &region);
+	if (err)
+		return err;
+	mt_tally_add(&p->stacks[region.stack], bytes, p->epoch);
+	mt_tally_add(&p->threads[thread].tally, bytes, p->epoch);
+	p->bytes += bytes;
+	p->blocks++;
+	mt_profile_raise_peak(p, event->time);
+	return 0;
+}
+
+static int remove_regions(struct mt_profile *p, const struct mt_event *event, uint32_t space,
+			  const struct mt_region_change *change)
+{
+	bool freed = event->type != MT_EV_GIVE_UP_REGION;
+	int err = 0;
+
+	p->fate = freed ? MT_REGION_UNMAPPED : MT_REGION_REPLACED;
+	p->gone_bytes = 0;
+	if (!p->live.spaces[space].gone)
+		err = mt_regions_unmap(p->regions, space, change->start, change->end);
+	if (err)
+		return err;
+	p->totals.all.frees += freed;
+	if (p->gone_bytes)
+		return 0;
+	/* Of the program itself, of before the recording, or of what a fork copied. */
+	if (p->live.spaces[space].linked) {
+		p->totals.inherited_frees++;
+	} else if (p->disabled) {
+		p->totals.disabled_frees++;
+		p->totals.all.frees -= freed;
+	} else {
+		p->totals.unmatched_frees++;
+	}
+	return 0;
+}
+
+int mt_profile_take_region(struct mt_profile *p, const struct mt_event *event,
+			   uint32_t thread_index)
+{
+	struct mt_region_change change;
+	uint32_t space;
+
+	if (mt_region_change_of(event, p->scope.page_size, &change)) {
+		p->totals.bad_events += !mt_event_gives_up(event->type);
+		return 0;
+	}
+	space = mt_profile_space_of(p, &p->threads[thread_index], event->time);
+	if (change.maps)
+		return add_region(p, event, space, thread_index, &change);
+	/* The heap's end has moved within its page. */
+	if (event->type == MT_EV_BRK && change.start == change.end)
+		return 0;
+	return remove_regions(p, event, space, &change);
+}
+
+void mt_profile_settle_regions(struct mt_profile *p, uint32_t space, enum mt_region_fate fate)
+{
+	p->fate = fate;
+	mt_regions_clear(p->regions, space);
+}
