@@ -47,6 +47,33 @@ is 'no space left: some were written' "$([ "${filed:-0}" -gt 100 ] && echo yes)"
 holds 'no space left: the summary counts what is in the file' \
 	"(sum(s['events'].values()) if isinstance(s['events'], dict) else s['events'], ${filed:-0})"
 umount tiny
+rmdir tiny
+
+# No space left at the first checkpoint, while four processes open one library after the other that
+# has to be looked at: requests are there when there is nothing left to attach with.
+mkdir tiny libs
+mount -t tmpfs -o size=12k none tiny || not_ok 'a tinier file system' 'mount'
+n=0
+while [ $n -lt 160 ]; do
+	cp "$WORKLOADS/libplug.so" libs/lib$n.so
+	n=$((n + 1))
+done
+cat >open.sh <<'EOF'
+for n in 1 2 3 4; do
+	"$WORKLOADS/dlopen_storm" 1 1 libs/lib*$n.so libs/lib*$((n + 4)).so || touch failed &
+done
+wait
+echo ran on
+EOF
+code=0
+mt-record --allocator 'plug_take=malloc(1)' -o tiny/run.mt -- sh open.sh >out.txt 2>err.txt || code=$?
+is 'no space left amid requests: exit status' $code 125
+is 'no space left amid requests: the command ran on' "$(cat out.txt; ls failed 2>/dev/null)" 'ran on'
+matches 'no space left amid requests: said' err.txt 'tiny/run.mt: No space left on device'
+grep -A 20 'AddressSanitizer\|runtime error' err.txt
+mt-report check tiny/run.mt >check.txt 2>&1
+is 'no space left amid requests: readable' "$([ $? -le 1 ] && echo yes)" yes
+umount tiny
 
 # What is made in all is the same in every run of one thread.
 mt-record -o run.mt -- "$WORKLOADS/storm" 1 60013 >out.txt 2>err.txt

@@ -3,6 +3,7 @@
 #
 #   tests/live/run.sh BUILD_DIR [TOPIC...]
 #
+# WORKLOADS: a folder of programs to record, if it is not the build directory's.
 # Each TOPIC.sh runs in its own scratch directory, with a time limit, and prints a result
 # line per test. Where recording cannot work at all the tests are skipped, with CI=true
 # failed.
@@ -12,7 +13,7 @@ build=$(cd "${1?usage: tests/live/run.sh BUILD_DIR [TOPIC...]}" && pwd) || exit 
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 TOP=$(cd "$here/../.." && pwd)
-WORKLOADS=$build/workloads
+WORKLOADS=${WORKLOADS-$build/workloads}
 LIVE=$here
 export TOP WORKLOADS LIVE
 # shellcheck source=scripts/tally.sh
