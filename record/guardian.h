@@ -1,7 +1,8 @@
 /*
  * record/guardian.h - a process that outlives mt-record's violent end and resumes what it stopped.
  *
- * Tells the programs that nobody answers any more, so that who waits goes on at once. Knows the stopped processes from shared memory, those whose request nobody has read yet from the
+ * Tells the programs that nobody answers any more, so that who waits goes on at once. Knows the
+ * stopped processes from shared memory, those whose request nobody has read yet from the
  * request ring itself, and whom the programs stopped without one from the map of processes.
  * Holds nothing else open: no program, no link, no file.
  */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,6 +20,7 @@
  */
 static pid_t recorder, listed, marked, unlisted;
 static int ready, go;	/* the recorder says it is ready, we say that it may end well */
+static uint32_t *no_stops;	/* shared by all */
 
 static void pause_ms(long ms)
 {
@@ -57,7 +59,7 @@ static void run_recorder(int ring, int processes, int ready_fd, int go_fd)
 	char byte;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (mt_guardian_start(ring, processes, &guardian))
+	if (mt_guardian_start(ring, processes, no_stops, &guardian))
 		_exit(1);
 	mt_guardian_table(guardian)->pids[0] = -1;
 	mt_guardian_table(guardian)->pids[MT_STOP_SLOTS - 1] = listed;
@@ -85,6 +87,9 @@ static void setup(void)
 	cr_assert_geq(ring, 0, "no ring: %s", strerror(errno));
 	processes = bpf_map_create(BPF_MAP_TYPE_HASH, "t_guardian", 4, 8, 16, NULL);
 	cr_assert_geq(processes, 0, "no map: %s", strerror(errno));
+	no_stops = mmap(NULL, sizeof(*no_stops), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	cr_assert(no_stops != MAP_FAILED);
 	/* A guardian that is left alone becomes our child. */
 	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	listed = start_stopped();
@@ -134,6 +139,7 @@ Test(guardian, resumes_what_a_killed_recorder_had_stopped, .init = setup, .fini 
 	cr_expect_eq(state_soon(listed, 'S'), 'S');
 	cr_expect_eq(state_soon(marked, 'S'), 'S');
 	cr_assert_eq(waitpid(recorder, &status, 0), recorder);
+	cr_expect_eq(*no_stops, 1);
 
 	/* When it has looked long enough it ends; who was not ours stands still as before. */
 	pid = waitpid(-1, &status, 0);
@@ -155,5 +161,6 @@ Test(guardian, does_nothing_if_the_recorder_ends_well, .init = setup, .fini = te
 	cr_expect_eq(mt_process_state(listed), 'T');
 	cr_expect_eq(mt_process_state(marked), 'T');
 	cr_expect_eq(mt_process_state(unlisted), 'T');
+	cr_expect_eq(*no_stops, 0);
 	cr_expect_eq(waitpid(-1, NULL, WNOHANG), 0, "a process is left");
 }
