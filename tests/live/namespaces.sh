@@ -41,7 +41,7 @@ is 'suid, many: calls' "$(folded count "$execd")" 453)
 # The recorder in a pid namespace, alone and with the command in one more.
 in_pidns()
 {
-	unshare -p -f --mount-proc "$@"
+	unshare -p -f --mount-proc --kill-child "$@"
 }
 for inner in '' 'unshare -p -f --mount-proc'; do
 	name="recorder in a namespace${inner:+, command in one more}"
@@ -68,7 +68,7 @@ holds 'others of the machine are left out' "(s['allocations'], 227)"
 # shellcheck disable=SC2016
 in_pidns sh -c '"$0/births" wait &
 	mt-record -v -o run.mt -p $! 2>err.txt & recorder=$!
-	until grep -q "functions probed" err.txt; do sleep 0.05; done
+	for i in $(seq 1200); do grep -q "functions probed" err.txt && break; sleep 0.05; done
 	: >go; wait $recorder' "$WORKLOADS"
 is 'attached in a namespace: status' $? 0
 is 'attached in a namespace: calls' "$(folded count ';wait_for_file;takes;take(;| )')" 241

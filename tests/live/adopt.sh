@@ -1,0 +1,110 @@
+#!/bin/bash
+# -p: a running process is recorded from then on and left as it was, again and again.
+# shellcheck source=tests/live/lib.sh
+. "$LIVE/lib.sh"
+
+library=/usr/lib/$(uname -m)-linux-gnu/libjemalloc.so.2
+threads=4
+
+# until_true SECONDS COMMAND...
+until_true()
+{
+	local i left=$(($1 * 50))
+
+	shift
+	for ((i = 0; i < left; i++)); do
+		"$@" 2>/dev/null && return
+		sleep 0.02
+	done
+}
+
+state()
+{
+	sed 's/.*) \(.\).*/\1/' "/proc/$target/stat"
+}
+
+start_target()
+{
+	rm -f ask end
+	# jemalloc's thread-local storage is of the kind that is reserved at the start.
+	GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 "$WORKLOADS/adopted" "$library" $threads >out.txt 2>&1 &
+	target=$!
+	until_true 20 grep -q libjemalloc "/proc/$target/maps"
+}
+
+stopped()
+{
+	[ "$(state)" = T ]
+}
+
+start_recorder()
+{
+	rm -f run.mt
+	mt-record -v -o run.mt -p "$target" 2>err.txt &
+	recorder=$!
+	# The first thing that is written is written when all probes are there.
+	until_true 60 test -s run.mt
+}
+
+is_answered()
+{
+	[ ! -e ask ]
+}
+
+end_recorder()
+{
+	kill -INT "$recorder"
+	wait "$recorder"
+}
+
+# attach_once NAME: attach, have the calls made, detach. Each call is there once, of both allocators.
+attach_once()
+{
+	start_recorder
+	: >ask
+	until_true 60 is_answered
+	end_recorder
+	is "$1: status of the recorder" $? 0
+	matches "$1: nobody was stopped" err.txt '; 0 stops,'
+	mt-report stat --json run.mt >stat.json 2>/dev/null
+	holds "$1: nothing lost" 'sum(s["lost"].values()) == 0'
+	holds "$1: one process, all its threads" "([s['processes'], s['threads']], [1, $threads + 1])"
+	is "$1: calls" "$(folded count ';asked;')" $((263 + 271))
+	is "$1: bytes" "$(folded bytes ';asked;')" $((263 * 59 + 271 * 61))
+}
+
+# end_target NAME: what it prints is what it always prints.
+end_target()
+{
+	: >end
+	wait "$target"
+	is "$1: status of the target" $? 0
+	is "$1: what it prints" "$(cat out.txt)" "$threads threads, 0 bytes wrong"
+}
+
+# Busy threads, an allocator that was opened by name; time after time.
+start_target
+for i in $(seq 20); do
+	attach_once "attached, $i"
+done
+holds 'both allocators are named' \
+	'{"libc", "libjemalloc"} <= {a["path"].split("/")[-1].split(".")[0] for a in s["allocators"]}'
+end_target 'after 20 times'
+
+# Whom somebody else has stopped stays so while we come and go, and is recorded when it runs on.
+start_target
+kill -STOP "$target"
+until_true 20 stopped
+start_recorder
+: >ask
+is 'a stopped process: still stopped when attached to' "$(state)" T
+kill -CONT "$target"
+until_true 60 is_answered
+kill -STOP "$target"
+until_true 20 stopped
+end_recorder
+is 'a stopped process: status of the recorder' $? 0
+is 'a stopped process: still stopped when left' "$(state)" T
+is 'a stopped process: calls' "$(folded count ';asked;')" $((263 + 271))
+kill -CONT "$target"
+end_target 'a stopped process'
