@@ -84,3 +84,21 @@ mkdir empty
 # shellcheck disable=SC2016
 refused 'no BTF' 125 '/sys/kernel/btf/vmlinux|BTF' unshare -m sh -c '
 	mount --bind empty /sys/kernel/btf && exec mt-record -o run.mt -- true'
+
+# Containers refuse perf_event_open() by a seccomp filter.
+cat >refuse.py <<'EOF'
+import ctypes, errno, os, platform, struct, sys
+number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+code = b"".join(struct.pack("HBBI", *each) for each in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, number),
+    (0x06, 0, 0, 0x00050000 | errno.EACCES), (0x06, 0, 0, 0x7fff0000)))
+class Program(ctypes.Structure):
+    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(Program(4, code)), 0, 0):
+    sys.exit("no filter")
+os.execvp(sys.argv[1], sys.argv[1:])
+EOF
+refused 'perf_event_open refused' 125 '^mt-record: perf_event_open is refused' \
+	/usr/bin/python3 refuse.py mt-record -o refused.mt -- touch ran
+is 'perf_event_open refused: nothing was run' "$(ls ran refused.mt 2>/dev/null)" ''
