@@ -2,6 +2,7 @@
  * births.c - one way to start a process or a thread at a time, each making a known number of calls.
  *
  *   births clone3|clone-vm|spawn|vfork|threads|daemon|thread-exec|brief [LIBRARY]
+ *   births bomb N	N children, up to 64 at a time
  *   births execd N		what the others execute: N calls below execd()
  *   births wait		calls once there is a file "go"
  *
@@ -27,6 +28,8 @@
 #define THREAD_CALLS 7
 #define DAEMON_CALLS 311
 #define BRIEF_CHILDREN 13
+#define BOMB_CALLS 7
+#define BOMB_ALIVE 64
 #define CHILD_STACK 65536
 
 extern char **environ;
@@ -231,6 +234,25 @@ static int by_brief(const char *library)
 	return 0;
 }
 
+static NOINLINE void bomb_child(void)
+{
+	takes(BOMB_CALLS);
+	_exit(0);
+}
+
+static int by_bomb(int n)
+{
+	int i, status;
+
+	for (i = 0; i < n + BOMB_ALIVE; i++) {
+		if (i >= BOMB_ALIVE)
+			must(wait(&status) > 0 && status == 0, "a child failed");
+		if (i < n && fork() == 0)
+			bomb_child();
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -253,6 +275,8 @@ int main(int argc, char **argv)
 		return wait_for_file();
 	if (strcmp(way, "thread-exec") == 0)
 		return by_thread_exec();
+	if (strcmp(way, "bomb") == 0 && argc > 2)
+		return by_bomb(atoi(argv[2]));
 	if (strcmp(way, "brief") == 0 && argc > 2)
 		return by_brief(argv[2]);
 	return 64;

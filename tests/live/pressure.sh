@@ -102,6 +102,20 @@ for text in 5 x -1s 1d ''; do
 	one_line "--pressure-timeout '$text': one line" err.txt
 done
 
+# A fork bomb: each child is over after a few calls.
+for options in '' '--ring-size 64K --stack-ring-size 64K --mapping-ring-size 64K'; do
+	name="2000 children${options:+, small rings}"
+	code=0
+	# shellcheck disable=SC2086 # a list
+	mt-record $options --pressure-timeout inf -o run.mt -- "$WORKLOADS/births" bomb 2000 \
+		>out.txt 2>err.txt || code=$?
+	is "$name: recorded" "$code" 0
+	mt-report stat --json run.mt >stat.json 2>/dev/null
+	holds "$name: processes" '(s["processes"], 2001)'
+	holds "$name: nothing lost" 'sum(s["lost"].values()) == 0'
+	is "$name: exact" "$(folded count ';bomb_child;')" 14000
+done
+
 # A storm of dlopen: every library new to the recorder stops the process for its probes.
 n=0
 while [ $n -lt 40 ]; do
