@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "record/attach_worker.h"
+#include "record/clock.h"
 #include "record/decode.h"
 #include "record/mmap_events.h"
 #include "record/proc_maps.h"
@@ -21,6 +22,7 @@ struct adopted_thread {
 
 struct adopted {
 	int pid;
+	uint64_t time;		/* just before its mappings were listed */
 	struct adopted_thread *threads;
 	size_t n_threads;
 	struct mt_mmap_record *maps;	/* paths are owned */
@@ -32,6 +34,7 @@ struct mt_adoption {
 	struct mt_mmap_events *mappings;
 	struct adopted *processes;
 	size_t n;
+	uint64_t end;		/* when all were adopted */
 };
 
 void mt_adoption_free(struct mt_adoption *adoption)
@@ -176,6 +179,7 @@ static int adopt_one(struct mt_adoption *adoption, int pid)
 	if (!err)
 		err = mt_programs_adopt(adoption->programs, pid);
 	/* Threads created between the last look and the adoption are followed by inheritance. */
+	one->time = mt_now();
 	if (!err)
 		err = list_maps(adoption, one);
 	return err;
@@ -244,6 +248,7 @@ int mt_adopt(struct mt_programs *programs, struct mt_mmap_events *mappings, int 
 		mt_adoption_free(adoption);
 		return err == -ENOENT ? -ESRCH : err;
 	}
+	adoption->end = mt_now();
 	*ret_adoption = adoption;
 	return 0;
 }
@@ -256,15 +261,16 @@ void mt_adoption_attach(const struct mt_adoption *adoption, struct mt_attach_wor
 		mt_attach_worker_visit(worker, adoption->processes[i].pid);
 }
 
-int mt_adoption_introduce(const struct mt_adoption *adoption, struct mt_decoder *decoder,
-			  uint64_t time)
+int mt_adoption_introduce(const struct mt_adoption *adoption, struct mt_decoder *decoder)
 {
 	size_t i, k;
 	int err = 0;
 
+	mt_decoder_begin(decoder, adoption->end);
 	for (i = 0; i < adoption->n && !err; i++) {
 		struct adopted *one = &adoption->processes[i];
 		const char *comm = one->n_threads ? one->threads[0].comm : "";
+		uint64_t time = one->time;
 
 		err = mt_decoder_start_process(decoder, one->pid, time, comm);
 		for (k = 0; k < one->n_threads && !err; k++)

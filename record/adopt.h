@@ -23,8 +23,10 @@ void mt_adoption_free(struct mt_adoption *adoption);
 /* Probe the files that the adopted processes map. */
 void mt_adoption_attach(const struct mt_adoption *adoption, struct mt_attach_worker *worker);
 
-/* Give the decoder their processes, threads and mappings, all as of this time. */
-int mt_adoption_introduce(const struct mt_adoption *adoption, struct mt_decoder *decoder,
-			  uint64_t time);
+/*
+ * Give the decoder their processes, threads and mappings, each process as of when its mappings
+ * were listed. What the ring of mappings has of before that is in the lists, if it still was there.
+ */
+int mt_adoption_introduce(const struct mt_adoption *adoption, struct mt_decoder *decoder);
 
 #endif

@@ -247,6 +247,8 @@ static int visit_map(void *arg, const struct mt_proc_map *map)
 	if (!map->ino || (request->mapped.ino && !asked))
 		return 0;
 	fd = mt_proc_map_open(request->pid, map);
+	if (fd == -ESRCH)	/* who maps it next asks */
+		return 0;
 	err = fd < 0 ? fd : attach_file(visit->worker, fd, map->path, &key, &probes);
 	if (fd >= 0)
 		close(fd);

@@ -47,6 +47,7 @@ struct mt_decoder {
 	const struct mt_coverage *coverage;
 	uint64_t malformed;
 	uint64_t orphan_mappings;
+	uint64_t begin;			/* mappings of before may be of nobody */
 	uint64_t counts[MT_GROUPS_MAX];
 	uint32_t n_lifecycle;
 	uint32_t n_stacks;
@@ -188,6 +189,11 @@ int mt_decoder_start_thread(struct mt_decoder *decoder, uint32_t pid, uint32_t t
 	if (process == MT_ID_NONE)
 		return -ESRCH;
 	return define_thread(decoder, process, tid, time, comm, &thread);
+}
+
+void mt_decoder_begin(struct mt_decoder *decoder, uint64_t time)
+{
+	decoder->begin = time;
 }
 
 /* The process's index; one whose introduction was lost is introduced here. */
@@ -531,7 +537,7 @@ int mt_decoder_flush(struct mt_decoder *decoder)
 	for (i = 0; i < n; i++) {
 		process = mt_id_table_find(decoder->processes, rows[i].process, rows[i].time);
 		if (process == MT_ID_NONE)
-			decoder->orphan_mappings++;
+			decoder->orphan_mappings += rows[i].time >= decoder->begin;
 		rows[i].process = process;
 	}
 	/* Orphans sort to the end. */

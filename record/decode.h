@@ -64,6 +64,11 @@ int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *
 int mt_decoder_flush(struct mt_decoder *decoder);
 
 uint64_t mt_decoder_malformed(const struct mt_decoder *decoder);
+/*
+ * Mappings of before this time whose process is unknown, or was not yet there, are no part of the
+ * recording, and are left out without being counted.
+ */
+void mt_decoder_begin(struct mt_decoder *decoder, uint64_t time);
 /* Mappings of processes that no record introduced. */
 uint64_t mt_decoder_orphan_mappings(const struct mt_decoder *decoder);
 uint32_t mt_decoder_processes(const struct mt_decoder *decoder);

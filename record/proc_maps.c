@@ -44,7 +44,7 @@ int mt_proc_maps_each(int pid, mt_proc_map_fn fn, void *arg)
 	return err;
 }
 
-int mt_proc_map_open(int pid, const struct mt_proc_map *map)
+static int open_as_listed(int pid, const struct mt_proc_map *map)
 {
 	char name[PATH_MAX + 32];
 	struct stat st;
@@ -68,4 +68,39 @@ int mt_proc_map_open(int pid, const struct mt_proc_map *map)
 		return -ESTALE;
 	}
 	return fd;
+}
+
+struct search {
+	const struct mt_proc_map *map;
+	uint64_t start, end;	/* 0: not found */
+};
+
+static int find_file(void *arg, const struct mt_proc_map *map)
+{
+	struct search *search = arg;
+	const struct mt_proc_map *old = search->map;
+
+	if (map->ino != old->ino || map->dev_major != old->dev_major ||
+	    map->dev_minor != old->dev_minor || map->start >= old->end || map->end <= old->start)
+		return 0;
+	search->start = map->start;
+	search->end = map->end;
+	return 1;
+}
+
+int mt_proc_map_open(int pid, const struct mt_proc_map *map)
+{
+	struct mt_proc_map now = *map;
+	struct search search = { .map = map };
+	int fd = open_as_listed(pid, map), err;
+
+	if (fd >= 0)
+		return fd;
+	/* Unless it stands still, the process goes on meanwhile, or has come to its end. */
+	err = mt_proc_maps_each(pid, find_file, &search);
+	if (!search.end)
+		return err && err != -ENOENT && err != -ESRCH ? fd : -ESRCH;
+	now.start = search.start;
+	now.end = search.end;
+	return open_as_listed(pid, &now);
 }

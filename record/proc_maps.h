@@ -1,5 +1,5 @@
 /*
- * record/proc_maps.h - executable mappings of a stopped process, from /proc/PID/maps.
+ * record/proc_maps.h - executable mappings of a process, from /proc/PID/maps.
  */
 #ifndef MT_PROC_MAPS_H
 #define MT_PROC_MAPS_H
@@ -25,7 +25,7 @@ int mt_proc_maps_each(int pid, mt_proc_map_fn fn, void *arg);
 /*
  * Open the very file behind a mapping, through map_files, whatever has become of its path; else,
  * where map_files is not permitted, by path inside the process's root if the inode agrees. An fd
- * or -errno.
+ * or -errno; -ESRCH: nothing of it is mapped any more, or the process has ended.
  */
 int mt_proc_map_open(int pid, const struct mt_proc_map *map);
 

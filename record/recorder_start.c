@@ -273,12 +273,13 @@ static int execute(struct mt_recorder *rec)
 
 static int adopt(struct mt_recorder *rec)
 {
-	int err = mt_adopt(rec->programs, rec->mappings, rec->root_pid, &rec->adoption);
+	int err;
 
+	/* No call is seen before. */
+	rec->start_time = mt_now();
+	err = mt_adopt(rec->programs, rec->mappings, rec->root_pid, &rec->adoption);
 	if (err)
 		return fail_to_follow(rec, err);
-	/* Mappings are known as of now; no call has been seen before. */
-	rec->start_time = mt_now();
 	mt_adoption_attach(rec->adoption, rec->worker);
 	return 0;
 }
@@ -288,7 +289,7 @@ static int introduce(void *arg, struct mt_decoder *decoder)
 	struct mt_recorder *rec = arg;
 
 	if (rec->adoption)
-		return mt_adoption_introduce(rec->adoption, decoder, rec->start_time);
+		return mt_adoption_introduce(rec->adoption, decoder);
 	return mt_decoder_start_process(decoder, rec->root_pid, rec->start_time, "");
 }
 

@@ -61,3 +61,17 @@ record 'a stopped process' sh -c 'sh -c "kill -STOP \$\$; echo resumed" &
 	sleep 0.5; grep State /proc/$!/status; kill -CONT $!; wait $!'
 is 'a stopped process: stays so' "$(head -n 1 out.txt)" "$(printf 'State:\tT (stopped)')"
 is 'a stopped process: runs on when told to' "$(tail -n 1 out.txt)" resumed
+
+# Attached to as it begins, or as it ends: it is recorded, or is said to be gone.
+bad=
+for time in 0 0.1 0.2 0.3 0.4 0.5 0.6 0.8 1; do
+	/usr/bin/python3 -Ic "import time; time.sleep($time)" &
+	code=0
+	mt-record -q -o brief.mt -p $! 2>brief.err || code=$?
+	case $code:$(cat brief.err) in
+	0: | "125:mt-record: process $!: No such process") ;;
+	*) bad="$bad$time: $code: $(cat brief.err); " ;;
+	esac
+	wait $!
+done
+is 'processes that begin or end as they are attached to' "$bad" ''

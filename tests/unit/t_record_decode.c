@@ -141,10 +141,13 @@ Test(decode, mappings_find_the_process_of_their_time_even_after_its_end)
 	};
 	struct mt_mmap_record second = { .time = 41, .pid = 200, .exec_clear = 1, .path = "" };
 	struct mt_mmap_record orphan = { .time = 41, .pid = 999, .path = "/c" };
+	struct mt_mmap_record early = { .time = 3, .pid = 999, .path = "/d" };
 	const struct mt_block *block;
 
 	cr_assert_eq(mt_decoder_mapping(decoder, &second), 0);
 	cr_assert_eq(mt_decoder_mapping(decoder, &orphan), 0);
+	mt_decoder_begin(decoder, 41);
+	cr_assert_eq(mt_decoder_mapping(decoder, &early), 0);
 	cr_assert_eq(mt_decoder_mapping(decoder, &first), 0);
 	fork_process(100, 200, 20);
 	cr_assert_eq(mt_decoder_event(decoder, &end, sizeof(end)), 0);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A name with blanks must come back whole. */
@@ -205,7 +206,7 @@ Test(proc_maps, opens_the_mapped_file_whatever_became_of_its_path, .init = setup
 	expect_is_the_file(mt_proc_map_open(getpid(), &search.map));
 
 	munmap(mapped, 2 * page);
-	cr_expect_eq(mt_proc_map_open(getpid(), &search.map), -ENOENT);
+	cr_expect_eq(mt_proc_map_open(getpid(), &search.map), -ESRCH);
 }
 
 Test(proc_maps, without_map_files_the_path_must_lead_to_the_same_inode, .init = setup,
@@ -234,4 +235,31 @@ Test(proc_maps, without_map_files_the_path_must_lead_to_the_same_inode, .init = 
 	cr_expect_eq(mt_proc_map_open(getpid(), &search.map), -ENOENT);
 	if (root)
 		cr_assert_eq(seteuid(0), 0);
+}
+
+/* Between the list and the file's turn, the process may have changed the mapping, or ended. */
+Test(proc_maps, changes_meanwhile)
+{
+	struct search search;
+	int fd, status;
+	pid_t pid;
+
+	setup();
+	find(mapped, &search);
+	cr_assert(search.found);
+	cr_assert_eq(mprotect(mapped, page, PROT_READ), 0);
+	fd = mt_proc_map_open(getpid(), &search.map);
+	cr_assert_geq(fd, 0, "one page of two is code still: %d", fd);
+	close(fd);
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (!pid)
+		_exit(0);
+	cr_assert_eq(waitid(P_PID, pid, NULL, WEXITED | WNOWAIT), 0);
+	cr_expect_eq(mt_proc_map_open(pid, &search.map), -ESRCH, "of a zombie");
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect_eq(mt_proc_map_open(pid, &search.map), -ESRCH, "of nobody");
+	cr_assert_eq(munmap((char *)mapped + page, page), 0);
+	cr_expect_eq(mt_proc_map_open(getpid(), &search.map), -ESRCH, "of what is no code");
+	teardown();
 }
