@@ -1,9 +1,10 @@
 /*
  * cxx_calls.cc - every form of operator new and delete, with exceptions, and a new_handler that
- * frees memory first and throws then. The account leaves out what the C++ runtime takes and
+ * frees memory first and throws then, and one that is left by longjmp. The account leaves out what the C++ runtime takes and
  * gives back for exceptions. -DNO_THROW: this operator new ends the program rather than throw.
  * -DROUNDED: it asks for multiples of the alignment, as libstdc++'s does.
  */
+#include <csetjmp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -135,6 +136,33 @@ static NOINLINE void handlers(int n)
 	must(handled == 2 * n, "the handler was not called twice a time");
 }
 
+static std::jmp_buf out;
+
+static void leave()
+{
+	handled++;
+	std::longjmp(out, 1);
+}
+
+/* What the thread allocates next is seen as ever. */
+static NOINLINE void jumps(int n)
+{
+	handled = 0;
+	for (volatile int i = 0; i < n; i++) {
+		std::set_new_handler(leave);
+		if (!setjmp(out)) {
+			::operator delete(::operator new(huge));
+			must(0, "new of too much succeeded");
+		}
+		std::set_new_handler(nullptr);
+		::operator delete(got(::operator new(55), 55));
+		expect_free(55);
+		got(std::malloc(66), 66);
+		got(::operator new(44), 44);
+	}
+	must(handled == n, "the handler was not called");
+}
+
 extern "C" NOINLINE void work()
 {
 	forms(101);
@@ -142,6 +170,7 @@ extern "C" NOINLINE void work()
 	throwing(7);
 #endif
 	handlers(5);
+	jumps(13);
 }
 
 int main()

@@ -64,3 +64,33 @@ same 'mimalloc' env LD_PRELOAD="$library" ./quiet
 # Debian's cannot throw: it ends the program.
 same 'mimalloc, out of memory' env LD_PRELOAD="$library" ./plain
 is 'mimalloc, out of memory: the program ended itself' "$(tail -n 1 out.txt)" ''
+
+# Allocators without operators: a program's own, over them. In one file with the allocator they
+# count as its operators, by what they were asked for.
+# over NAME MALLOC ALIGNED FREE FLAG...
+over()
+{
+	g++ -g -O1 -std=c++17 -Wall -fno-builtin -pthread -o over "$source" \
+		"$TOP/testdata/allocators/cxx_over.cc" -DMALLOC="$2" \
+		-DALIGNED="$3" -DFREE="$4" "${@:5}" -ldl
+	same "$1" ./over
+}
+for prefix in je_ _rjem_; do
+	cp "$lib/libjemalloc_pic.a" "lib$prefix.a"
+	ar d "lib$prefix.a" jemalloc_cpp.pic.o jemalloc_cpp.sym.o jemalloc_cpp.o
+	renames=
+	for symbol in malloc calloc realloc aligned_alloc memalign posix_memalign valloc free \
+		mallocx rallocx xallocx dallocx sdallocx sallocx nallocx mallctl mallctlnametomib \
+		mallctlbymib malloc_usable_size malloc_stats_print malloc_conf malloc_message; do
+		renames="$renames --redefine-sym=$symbol=$prefix$symbol"
+	done
+	# shellcheck disable=SC2086 # a list
+	objcopy $renames "lib$prefix.a"
+	# shellcheck disable=SC2046
+	over "$prefix" "${prefix}malloc" "${prefix}aligned_alloc" "${prefix}free" $(inside "lib$prefix.a")
+done
+gcc -g -O1 -fno-builtin -w -c '-DPREFIX="mi_"' -o mi.o "$TOP/testdata/allocators/standin.c"
+over 'mi_ (stand-in)' mi_malloc mi_aligned_alloc mi_free mi.o
+gcc -g -O1 -fno-builtin -w -c -DTC_INTERNAL -o tci.o "$TOP/testdata/allocators/standin.c"
+over 'TCMallocInternal (stand-in)' TCMallocInternalMalloc TCMallocInternalAlignedAlloc \
+	TCMallocInternalFree tci.o
