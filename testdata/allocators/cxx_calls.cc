@@ -1,8 +1,9 @@
 /*
  * cxx_calls.cc - every form of operator new and delete, with exceptions, and a new_handler that
- * frees memory first and throws then, and one that is left by longjmp. The account leaves out what the C++ runtime takes and
- * gives back for exceptions. -DNO_THROW: this operator new ends the program rather than throw.
- * -DROUNDED: it asks for multiples of the alignment, as libstdc++'s does.
+ * frees memory first and throws then, and one that is left by longjmp. The account leaves out
+ * what the C++ runtime takes and gives back for exceptions. -DNO_THROW: this operator new ends
+ * the program rather than throw. -DROUNDED: it asks for multiples of the alignment, as
+ * libstdc++'s does.
  */
 #include <csetjmp>
 #include <cstddef>

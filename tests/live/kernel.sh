@@ -67,3 +67,9 @@ is 'python3: output' "$(cat out.txt)" '200 200'
 holds 'python3: 99 % of the stacks are complete' \
 	's["stacks"]["complete"] * 100 >= 99 * (s["stacks"]["definitions"] - s["stacks"]["truncated"])'
 holds 'python3: there are stacks' 's["stacks"]["definitions"] > 100'
+
+# mmap and its like, with their stacks.
+RECORD_OPTIONS='--mmap' record 'mapped memory' "$WORKLOADS/map_calls"
+is 'mapped memory: calls, by whom' "$(mt-report folded --events mmap --by count run.mt |
+	awk '/;main;use_[a-z]*;map;/ { m += $NF } /;remap;/ { r += $NF } END { print m, r }')" \
+	"$(/usr/bin/python3 -c 'import json; s = json.load(open("out.txt")); print(s["mmap"] - 1, s["mremap"])')"
