@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "bpf/mt_ring.h"
@@ -119,12 +120,49 @@ int mt_attacher_new(const struct mt_probe_programs *programs, enum mt_attach_mod
 	return 0;
 }
 
+/* The kernel's wait for everybody to have left a probe is what takes time: many wait together. */
+#define CLOSERS 32
+
+struct closer {
+	struct mt_attacher *attacher;
+	size_t first;
+};
+
+static void *close_some(void *arg)
+{
+	struct closer *closer = arg;
+	size_t i;
+
+	for (i = closer->first; i < closer->attacher->n_fds; i += CLOSERS)
+		close(closer->attacher->fds[i]);
+	return NULL;
+}
+
+static void close_all(struct mt_attacher *attacher)
+{
+	struct closer closers[CLOSERS];
+	pthread_t threads[CLOSERS];
+	bool started[CLOSERS];
+	size_t i;
+
+	for (i = 0; i < CLOSERS; i++) {
+		closers[i].attacher = attacher;
+		closers[i].first = i;
+		started[i] = i + 1 < attacher->n_fds && i + 1 < CLOSERS &&
+			     !pthread_create(&threads[i], NULL, close_some, &closers[i]);
+		if (!started[i])
+			close_some(&closers[i]);
+	}
+	for (i = 0; i < CLOSERS; i++)
+		if (started[i])
+			pthread_join(threads[i], NULL);
+}
+
 void mt_attacher_free(struct mt_attacher *attacher)
 {
 	if (!attacher)
 		return;
-	while (attacher->n_fds)
-		close(attacher->fds[--attacher->n_fds]);
+	close_all(attacher);
 	free(attacher->fds);
 	free(attacher);
 }
