@@ -47,30 +47,37 @@ mt-record --pressure-timeout inf --ring-size 64K --stack-ring-size 64K -o run.mt
 is 'processes spawned, small rings: nothing lost' $code 0
 is 'processes spawned, small rings: all ended well' "$(cat out.txt)" 150
 
-# What is made in all is the same in every run of one thread.
-mt-record -o run.mt -- "$WORKLOADS/storm" 1 60013 >out.txt 2>err.txt
-is 'large rings: nothing lost' $? 0
-made=$(written)
-rm -f run.mt
-# The recorder stands still for a moment, so that a small ring must overflow.
-mt-record --ring-size 64K -o run.mt -- "$WORKLOADS/storm" 1 60013 >out.txt 2>err.txt &
-recorder=$!
-for _ in $(seq 500); do
-	[ -s run.mt ] && break
-	sleep 0.005
+# What is made in all is the same in every run, but for what thread caches hold in the end.
+export GLIBC_TUNABLES=glibc.malloc.tcache_count=0
+for threads in 1 8 64; do
+	name="$threads threads"
+	pairs=$((60013 / threads))
+	mt-record -o run.mt -- "$WORKLOADS/storm" $threads $pairs >out.txt 2>err.txt
+	is "$name, large rings: nothing lost" $? 0
+	made=$(written)
+	rm -f run.mt
+	# The recorder stands still for a moment, so that a small ring must overflow.
+	mt-record --ring-size 64K -o run.mt -- "$WORKLOADS/storm" $threads $pairs >out.txt 2>err.txt &
+	recorder=$!
+	for _ in $(seq 500); do
+		[ -s run.mt ] && break
+		sleep 0.005
+	done
+	kill -STOP $recorder
+	sleep 1
+	kill -CONT $recorder
+	code=0
+	wait $recorder || code=$?
+	is "$name, a small ring and no pausing: exit status" $code 125
+	is "$name: some were lost" "$([ "$(lost)" -gt 0 ] && echo yes)" yes
+	is "$name: written + lost = made" $(($(written) + $(lost))) "$made"
+	matches "$name: the summary says what to do" err.txt '--ring-size'
+	mt-report stat --json run.mt >stat.json 2>stat.err
+	is "$name: the report is partial" $? 1
+	holds "$name: the report counts the same loss" "(s['lost']['events'], $(lost))"
 done
-kill -STOP $recorder
-sleep 1
-kill -CONT $recorder
-code=0
-wait $recorder || code=$?
-is 'a small ring and no pausing: exit status' $code 125
-is 'some were lost' "$([ "$(lost)" -gt 0 ] && echo yes)" yes
-is 'written + lost = made' $(($(written) + $(lost))) "$made"
-matches 'the summary says what to do' err.txt '--ring-size'
-mt-report stat --json run.mt >stat.json 2>stat.err
-is 'the report is partial' $? 1
-holds 'the report counts the same loss' "(s['lost']['events'], $(lost))"
+
+unset GLIBC_TUNABLES
 
 # A recorder that stands still for seconds loses nothing when it may pause the command.
 mt-record --pressure-timeout inf --ring-size 64K -o run.mt -- "$WORKLOADS/storm" 8 5003 \
