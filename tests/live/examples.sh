@@ -18,6 +18,9 @@ ln prog server
 ln -s /bin/true tests
 printf 'all:\n\t/bin/true\n' >Makefile
 mt-record -q -o kept.mt -- ./prog >/dev/null
+# shellcheck disable=SC2016 # the inner shell expands it
+mt-record -q --control fifo:ctl,ack -o marked.mt -- sh -c 'exec 3>ctl 4<ack
+	echo mark begin >&3; read -r answer <&4; ./prog; echo mark end >&3; read -r answer <&4' >/dev/null
 mt-report symbolize --no-report -o kept.profile kept.mt 2>/dev/null
 pid=$(jq -r '.mapped_process_module_symbols | keys[0]' kept.profile/memtrack.metadata)
 libc=$(cd kept.profile && ls ./*__libc.so.6.unwind_data)
@@ -27,7 +30,11 @@ libc=${libc%.unwind_data}
 for script in scripts/*; do
 	name=${script#scripts/}
 	rm -rf run.mt run.mt.profile
-	cp kept.mt run.mt
+	if grep -q -- --between "$script"; then
+		cp marked.mt run.mt
+	else
+		cp kept.mt run.mt
+	fi
 	cp -r kept.profile run.mt.profile
 	# Names and numbers that are another recording's.
 	sed -i "s/4711/$pid/; s/[0-9]*__libc\.so\.6/$libc/; s|/main\.c|/malloc_10007.c|" "$script"
