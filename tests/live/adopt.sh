@@ -108,3 +108,20 @@ is 'a stopped process: still stopped when left' "$(state)" T
 is 'a stopped process: calls' "$(folded count ';asked;')" $((263 + 271))
 kill -CONT "$target"
 end_target 'a stopped process'
+
+# What it starts from then on is recorded too: a child, and a program in its place.
+mkfifo go
+# shellcheck disable=SC2016 # the inner shell expands it
+sh -c 'read -r _ <go; "$0"; exec "$0"' "$WORKLOADS/malloc_10007" >out.txt &
+target=$!
+start_recorder
+echo >go
+wait "$target"
+code=0
+wait "$recorder" || code=$?
+is 'the tree from then on: recorded' "$code" 0
+mt-report folded --by count run.mt >folded.txt 2>/dev/null
+is 'the tree from then on: calls' \
+	"$(awk '/;path_alpha;/ { sum += $NF } END { print sum }' folded.txt)" $((2 * 5003))
+mt-report stat --json run.mt >stat.json 2>/dev/null
+holds 'the tree from then on: processes' '(s["processes"], 2)'
