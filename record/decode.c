@@ -235,10 +235,10 @@ static uint64_t fixed_size_of(const struct mt_decoder *decoder, uint32_t group)
 	return decoder->coverage ? mt_coverage_fixed_size(decoder->coverage, group) : 0;
 }
 
-static int decode_call(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr, size_t len)
+/* The next event, with what every record has; it counts once n_events has been raised. */
+static int begin_event(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr,
+		       struct mt_event **ret_event)
 {
-	const struct mt_ring_free *free_rec = (const void *)hdr;
-	const struct mt_ring_alloc *alloc = (const void *)hdr;
 	struct mt_event *event = &decoder->events[decoder->n_events];
 	int err;
 
@@ -250,8 +250,21 @@ static int decode_call(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr
 		return err;
 	event->type = hdr->kind;
 	event->time = hdr->time;
-	event->begin = hdr->time;
 	event->stack = hdr->stack;
+	*ret_event = event;
+	return 0;
+}
+
+static int decode_call(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr, size_t len)
+{
+	const struct mt_ring_free *free_rec = (const void *)hdr;
+	const struct mt_ring_alloc *alloc = (const void *)hdr;
+	struct mt_event *event;
+	int err = begin_event(decoder, hdr, &event);
+
+	if (err)
+		return err;
+	event->begin = hdr->time;
 	event->addr = free_rec->addr;
 	if (hdr->kind != MT_RING_FREE) {
 		if (len < sizeof(*alloc))
@@ -281,21 +294,14 @@ malformed:
 static int decode_region(struct mt_decoder *decoder, const struct mt_ring_region *rec)
 {
 	const struct mt_ring_hdr *hdr = &rec->alloc.hdr;
-	struct mt_event *event = &decoder->events[decoder->n_events];
+	struct mt_event *event;
+	int err = begin_event(decoder, hdr, &event);
 	bool keeps;
-	int err;
 
-	if (decoder->n_events == EVENTS_MAX)
-		return -ENOBUFS;
-	memset(event, 0, sizeof(*event));
-	err = thread_of(decoder, hdr->pid, hdr->tid, hdr->time, &event->thread);
 	if (err)
 		return err;
-	event->type = hdr->kind;
-	event->time = hdr->time;
 	event->addr = rec->alloc.addr;
 	event->size = rec->alloc.size;
-	event->stack = hdr->stack;
 	if (hdr->kind == MT_RING_MMAP) {
 		event->prot = rec->prot;
 		event->flags = rec->flags;
