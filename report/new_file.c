@@ -5,18 +5,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int mt_new_file_open(struct mt_new_file *file, const char *path)
+int mt_temporary_name(const char *path, char ret_name[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int n;
+
+	/* The name is cut so that a long one leaves room for what is added. */
+	n = snprintf(ret_name, PATH_MAX, "%.*s.%.200s.XXXXXX", (int)(name - path), path, name);
+	return n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+int mt_new_file_open(struct mt_new_file *file, const char *path)
+{
 	mode_t mask = umask(0);
 	int fd, err;
 
 	umask(mask);
 	file->path = path;
-	/* The name is cut so that a long one leaves room for what is added. */
-	if (snprintf(file->temporary, PATH_MAX, "%.*s.%.200s.XXXXXX", (int)(name - path), path,
-		     name) >= PATH_MAX)
-		return -ENAMETOOLONG;
+	err = mt_temporary_name(path, file->temporary);
+	if (err)
+		return err;
 	fd = mkostemp(file->temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

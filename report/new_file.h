@@ -13,6 +13,9 @@ struct mt_new_file {
 	char temporary[PATH_MAX];
 };
 
+/* A name beside path for mkstemp(3) and mkdtemp(3), hidden. -ENAMETOOLONG. */
+int mt_temporary_name(const char *path, char ret_name[PATH_MAX]);
+
 /* Begin a file beside path, with the mode of any that the user makes. -errno, -ENAMETOOLONG. */
 int mt_new_file_open(struct mt_new_file *file, const char *path);
 

@@ -1,5 +1,6 @@
 #include "report/profile_folder.h"
 
+#include "report/new_file.h"
 #include "report/profile_parts.h"
 
 #include <ctype.h>
@@ -230,14 +231,11 @@ static int resolve(const char *dir, char target[PATH_MAX])
 /* A new folder beside target, open in *ret_folder. */
 static int make_temporary(const char *target, char temporary[PATH_MAX], int *ret_folder)
 {
-	const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
-	int n, err, folder;
+	int err = mt_temporary_name(target, temporary), folder;
 	mode_t mask;
 
-	/* The name is cut so that a long target leaves room for what is added. */
-	n = snprintf(temporary, PATH_MAX, "%.*s.%.200s.XXXXXX", (int)(name - target), target, name);
-	if (n >= PATH_MAX)
-		return -ENAMETOOLONG;
+	if (err)
+		return err;
 	if (!mkdtemp(temporary))
 		return -errno;
 	/* mkdtemp makes it private; this one is like any other that the user makes. */
