@@ -252,6 +252,11 @@ int BPF_PROG(before_mprotect, struct vm_area_struct *vma, unsigned long prot)
 	return 0;
 }
 
+static __always_inline bool is_watched(const struct syscall *call, __u64 nr)
+{
+	return matters(call, nr) || (regions_on && is_region_call(nr));
+}
+
 static __always_inline void end_of_call(void *ctx, struct mt_task_state *state,
 					const struct syscall *call, __u64 nr, __u64 ret)
 {
@@ -268,7 +273,7 @@ static __always_inline void call_returned(void *ctx, struct pt_regs *regs, __u64
 	struct syscall call = {};
 
 	read_syscall(regs, &call);
-	if (!matters(&call, nr) && !(regions_on && is_region_call(nr)))
+	if (!is_watched(&call, nr))
 		return;
 	state = current_state();
 	if (state && my_turn(state, TURN_CALL, which))
@@ -290,7 +295,7 @@ static __always_inline void call_traced(void *ctx, __u64 nr, __u64 ret)
 	struct syscall call = {};
 
 	read_syscall((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()), &call);
-	if (!matters(&call, nr) && !(regions_on && is_region_call(nr)))
+	if (!is_watched(&call, nr))
 		return;
 	state = current_state();
 	if (state)
@@ -352,7 +357,7 @@ static __always_inline void any_call(void *ctx, struct pt_regs *regs, __u64 ret,
 	struct syscall call = {};
 
 	read_syscall(regs, &call);
-	if (!matters(&call, call.nr) && !(regions_on && is_region_call(call.nr)))
+	if (!is_watched(&call, call.nr))
 		return;
 	state = current_state();
 	if (state && my_turn(state, TURN_CALL, which))
