@@ -6,23 +6,6 @@
 library=/usr/lib/$(uname -m)-linux-gnu/libjemalloc.so.2
 threads=4
 
-# until_true SECONDS COMMAND...
-until_true()
-{
-	local i left=$(($1 * 50))
-
-	shift
-	for ((i = 0; i < left; i++)); do
-		"$@" 2>/dev/null && return
-		sleep 0.02
-	done
-}
-
-state()
-{
-	sed 's/.*) \(.\).*/\1/' "/proc/$target/stat"
-}
-
 start_target()
 {
 	rm -f ask end
@@ -30,11 +13,6 @@ start_target()
 	GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 "$WORKLOADS/adopted" "$library" $threads >out.txt 2>&1 &
 	target=$!
 	until_true 20 grep -q libjemalloc "/proc/$target/maps"
-}
-
-stopped()
-{
-	[ "$(state)" = T ]
 }
 
 start_recorder()
@@ -94,17 +72,17 @@ end_target 'after 20 times'
 # Whom somebody else has stopped stays so while we come and go, and is recorded when it runs on.
 start_target
 kill -STOP "$target"
-until_true 20 stopped
+until_true 20 is_stopped "$target"
 start_recorder
 : >ask
-is 'a stopped process: still stopped when attached to' "$(state)" T
+is 'a stopped process: still stopped when attached to' "$(state_of "$target")" T
 kill -CONT "$target"
 until_true 60 is_answered
 kill -STOP "$target"
-until_true 20 stopped
+until_true 20 is_stopped "$target"
 end_recorder
 is 'a stopped process: status of the recorder' $? 0
-is 'a stopped process: still stopped when left' "$(state)" T
+is 'a stopped process: still stopped when left' "$(state_of "$target")" T
 is 'a stopped process: calls' "$(folded count ';asked;')" $((263 + 271))
 kill -CONT "$target"
 end_target 'a stopped process'

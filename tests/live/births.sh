@@ -36,10 +36,7 @@ rm -f daemon-done
 mt-record -v --follow root -o run.mt -- "$WORKLOADS/births" daemon >out.txt 2>err.txt
 is 'daemon, --follow root: status' $? 0
 is 'daemon, --follow root: not recorded' "$(folded count ';daemon_work;')" 0
-for _ in $(seq 250); do
-	[ -e daemon-done ] && break
-	sleep 0.02
-done
+until_true 5 [ -e daemon-done ]
 is 'daemon, --follow root: unharmed' "$(ls daemon-done)" daemon-done
 
 # 32-bit code is not seen into, which is said.

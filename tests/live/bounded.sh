@@ -178,10 +178,7 @@ for what in idle storm; do
 		>pid.txt 2>err.txt &
 	recorder=$!
 	# Starting costs more than running.
-	for _ in $(seq 1000); do
-		[ -s pid.txt ] && break
-		sleep 0.02
-	done
+	until_true 20 [ -s pid.txt ]
 	sleep 0.5
 	read -r looks percent < <(/usr/bin/python3 looks.py $recorder)
 	wait $recorder

@@ -78,10 +78,7 @@ for sig in INT TERM HUP QUIT; do
 	rm -f run.mt out.txt
 	mt-record -q -o run.mt -- /usr/bin/python3 "$LIVE/signals.py" "$sig" >out.txt 2>err.txt &
 	pid=$!
-	for _ in $(seq 200); do
-		grep -q ready out.txt 2>/dev/null && break
-		sleep 0.05
-	done
+	until_true 10 grep -q ready out.txt
 	kill -s "$sig" "$pid"
 	code=0
 	wait "$pid" || code=$?
@@ -103,10 +100,7 @@ is 'Ctrl-C: the file is whole' $? 0
 rm -f run.mt out.txt
 mt-record -q -o run.mt -- sh -c 'echo ready; exec sleep 60' >out.txt 2>err.txt &
 pid=$!
-for _ in $(seq 200); do
-	grep -q ready out.txt 2>/dev/null && break
-	sleep 0.05
-done
+until_true 10 grep -q ready out.txt
 kill -TERM "$pid"
 code=0
 wait "$pid" || code=$?

@@ -98,10 +98,7 @@ start()
 	exec 4<>ack
 	mt-record --control fifo:ctl,ack -o run.mt "$@" 2>err.txt &
 	recorder=$!
-	for _ in $(seq 500); do
-		[ -p ctl ] && break
-		sleep 0.02
-	done
+	until_true 10 [ -p ctl ]
 }
 
 start -- sh -c 'echo $$ >pid.txt; exec sleep 60'
@@ -160,18 +157,12 @@ time.sleep(60)
 END
 /usr/bin/python3 loop.py &
 target=$!
-for _ in $(seq 500); do
-	[ -e ready ] && break
-	sleep 0.02
-done
+until_true 10 [ -e ready ]
 start -p "$target"
 echo 'mark begin' >ctl
 is 'attached: begin' "$(answer)" ack
 : >go
-for _ in $(seq 500); do
-	[ -e finished ] && break
-	sleep 0.02
-done
+until_true 10 [ -e finished ]
 echo 'mark end' >ctl
 is 'attached: end' "$(answer)" ack
 echo 'stop' >ctl

@@ -32,10 +32,7 @@ PY
 /usr/bin/python3 server.py &
 server=$!
 trap 'kill "$server" 2>/dev/null; tally_end' EXIT
-for _ in $(seq 100); do
-	[ -e port ] && break
-	sleep 0.1
-done
+until_true 10 [ -e port ]
 url=http://127.0.0.1:$(cat port)/
 
 record recorded ./prog
@@ -101,10 +98,7 @@ PY
 kill "$server"
 /usr/bin/python3 silent.py &
 server=$!
-for _ in $(seq 100); do
-	[ -e silent ] && break
-	sleep 0.1
-done
+until_true 10 [ -e silent ]
 begin=$SECONDS
 DEBUGINFOD_TIMEOUT=2 mt-report top -n 0 --debuginfod "http://127.0.0.1:$(cat silent)/" run.mt >top.txt 2>top.err
 matches 'silent: told' top.err 'debuginfod servers are not asked any more: '

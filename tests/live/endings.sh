@@ -3,14 +3,6 @@
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
-wait_for()
-{
-	for _ in $(seq 1000); do
-		grep -q "$1" "$2" 2>/dev/null && return
-		sleep 0.02
-	done
-}
-
 whole()
 {
 	mt-report check run.mt >check.txt 2>&1
@@ -22,7 +14,7 @@ for sig in INT TERM HUP QUIT; do
 	rm -f run.mt out.txt
 	setsid mt-record -q -o run.mt -- /usr/bin/python3 "$LIVE/signals.py" "$sig" >out.txt 2>err.txt &
 	recorder=$!
-	wait_for ready out.txt
+	until_true 20 grep -q ready out.txt
 	kill -s "$sig" -- "-$recorder"
 	code=0
 	wait $recorder || code=$?
@@ -37,7 +29,7 @@ for sig in INT TERM HUP QUIT; do
 	setsid mt-record -q -o run.mt -- env --default-signal=INT,QUIT \
 		sh -c 'ulimit -c 0; echo ready; exec sleep 60' >out.txt 2>err.txt &
 	recorder=$!
-	wait_for ready out.txt
+	until_true 20 grep -q ready out.txt
 	sleep 0.2
 	kill -s "$sig" -- "-$recorder"
 	code=0
@@ -51,7 +43,7 @@ rm -f run.mt out.txt
 setsid timeout --preserve-status -s TERM 100 mt-record -q -o run.mt -- \
 	/usr/bin/python3 "$LIVE/signals.py" TERM >out.txt 2>err.txt &
 timer=$!
-wait_for ready out.txt
+until_true 20 grep -q ready out.txt
 kill -TERM $timer
 code=0
 wait $timer || code=$?
@@ -73,7 +65,7 @@ EOF
 rm -f run.mt out.txt
 setsid mt-record -q -o run.mt -- /usr/bin/python3 stubborn.py >out.txt 2>err.txt &
 recorder=$!
-wait_for ready out.txt
+until_true 20 grep -q ready out.txt
 kill -INT -- "-$recorder"
 sleep 0.5
 kill -INT -- "-$recorder"
@@ -94,11 +86,11 @@ for times in 2 3; do
 		sh -c 'echo $$; exec /usr/bin/python3 stubborn.py' >out.txt 2>err.txt &
 	recorder=$!
 	exec 9<pipe
-	wait_for . out.txt
+	until_true 20 grep -q . out.txt
 	target=$(head -n 1 out.txt)
 	for _ in $(seq 500); do
-		[ "$(sed 's/.*) \(.\).*/\1/' "/proc/$target/stat")" = T ] && sleep 0.3 &&
-			[ "$(sed 's/.*) \(.\).*/\1/' "/proc/$target/stat")" = T ] && break
+		is_stopped "$target" && sleep 0.3 &&
+			is_stopped "$target" && break
 		sleep 0.02
 	done
 	for _ in $(seq $times); do
@@ -121,7 +113,7 @@ for times in 2 3; do
 	mt-report check run.mt >check.txt 2>&1 || code=$?
 	is "nobody reads, $times signals: readable" "$([ $code -le 1 ] && echo yes)" yes
 	sleep 0.5
-	state=$(sed 's/.*) \(.\).*/\1/' "/proc/$target/stat")
+	state=$(state_of "$target")
 	is "nobody reads, $times signals: the command goes on" "${state/[SD]/R}" R
 	kill -KILL "$target"
 done
@@ -139,7 +131,7 @@ is '--duration: the command still runs' "$(cat out.txt)" ''
 mt-report stat --json run.mt >stat.json 2>stat.err
 holds '--duration: end' '(s["end_reason"], "duration")'
 whole '--duration'
-wait_for 'ran on' out.txt
+until_true 20 grep -q 'ran on' out.txt
 is '--duration: the command ended well' "$(cat out.txt)" 'ran on'
 
 # Until the first process has ended, or the last.
@@ -156,7 +148,7 @@ sleep 2
 rm -f run.mt out.txt
 mt-record -q -o run.mt -- sh -c 'echo ready; sleep 2' >out.txt 2>err.txt &
 recorder=$!
-wait_for ready out.txt
+until_true 20 grep -q ready out.txt
 code=0
 mt-record -o run.mt -- true 2>second.txt || code=$?
 is 'two into one file: the second' $code 125

@@ -13,13 +13,6 @@ lost()
 {
 	sed -n 's/^mt-record: lost \([0-9]*\) events .*/\1/p' err.txt
 }
-wait_for()
-{
-	for _ in $(seq 1000); do
-		grep -q "$1" "$2" 2>/dev/null && return
-		sleep 0.02
-	done
-}
 
 # No space left: the command runs on, opens a library that has to be looked at, and starts others.
 cat >late.py <<'EOF'
@@ -115,14 +108,10 @@ for timeout in inf 0; do
 done
 
 # Killed in the midst of a pause, which lasts as long as nobody reads.
-state_of()
-{
-	sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null
-}
 stands_still()
 {
 	for _ in $(seq 1000); do
-		[ "$(state_of "$1")" = T ] && sleep 0.3 && [ "$(state_of "$1")" = T ] && return
+		is_stopped "$1" && sleep 0.3 && is_stopped "$1" && return
 		sleep 0.02
 	done
 	not_ok "process $1 stands still" "$(state_of "$1")"
@@ -140,7 +129,7 @@ for who in all one; do
 		sh pair.sh >out.txt 2>err.txt &
 	recorder=$!
 	exec 9<pipe
-	wait_for ready out.txt
+	until_true 20 grep -q ready out.txt
 	{ read -r first; read -r second; } <pids.txt
 	stands_still "$second"
 	kill -KILL "$first"

@@ -91,19 +91,12 @@ print("went on", flush=True)
 EOF
 mt-record -v -o run.mt -- /usr/bin/python3 late.py >out.txt 2>err.txt &
 recorder=$!
-for _ in $(seq 500); do
-	[ -s out.txt ] && break
-	sleep 0.02
-done
+until_true 10 [ -s out.txt ]
 kill -STOP "$recorder"
 : >go
-state=
-for _ in $(seq 500); do
-	state=$(sed 's/.*) \(.\).*/\1/' "/proc/$(head -n 1 out.txt)/stat")
-	[ "$state" = T ] && break
-	sleep 0.02
-done
-is 'nobody answers: stopped' "$state" T
+target=$(head -n 1 out.txt)
+until_true 10 is_stopped "$target"
+is 'nobody answers: stopped' "$(state_of "$target")" T
 kill -CONT "$recorder"
 wait "$recorder"
 is 'nobody answers: status' $? 0

@@ -75,6 +75,30 @@ record()
 	holds "$name: nothing lost" 'sum(s["lost"].values()) == 0'
 }
 
+# until_true SECONDS COMMAND...: run it until it succeeds, so long at most.
+until_true()
+{
+	local i left=$(($1 * 100))
+
+	shift
+	for ((i = 0; i < left; i++)); do
+		"$@" 2>/dev/null && return
+		sleep 0.01
+	done
+	return 1
+}
+
+# The state letter of a process; proc(5).
+state_of()
+{
+	sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null
+}
+
+is_stopped()
+{
+	[ "$(state_of "$1")" = T ]
+}
+
 # account NAME KEY...: these keys of stat.json are what the workload printed.
 account()
 {

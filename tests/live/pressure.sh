@@ -158,16 +158,10 @@ EOF
 rm -f go finished out.txt
 mt-record --mapping-ring-size 64K -o run.mt -- /usr/bin/python3 maps.py >out.txt 2>err.txt &
 recorder=$!
-for _ in $(seq 1000); do
-	grep -q ready out.txt && break
-	sleep 0.01
-done
+until_true 10 grep -q ready out.txt
 kill -STOP $recorder
 : >go
-for _ in $(seq 1000); do
-	[ -e finished ] && break
-	sleep 0.01
-done
+until_true 10 [ -e finished ]
 kill -CONT $recorder
 code=0
 wait $recorder || code=$?

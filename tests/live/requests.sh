@@ -27,16 +27,10 @@ for options in '' '--pressure-timeout inf'; do
 	mt-record $options --request-ring-size 4K --allocator 'plug_take=malloc(1)' -o run.mt -- \
 		sh many.sh >out.txt 2>err.txt &
 	recorder=$!
-	for _ in $(seq 1000); do
-		grep -q ready out.txt && break
-		sleep 0.02
-	done
+	until_true 20 grep -q ready out.txt
 	kill -STOP $recorder
 	: >go
-	for _ in $(seq 1000); do
-		[ -e started ] && break
-		sleep 0.02
-	done
+	until_true 20 [ -e started ]
 	sleep 4
 	kill -CONT $recorder
 	code=0

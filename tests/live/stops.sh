@@ -46,26 +46,15 @@ with open("finished", "w") as file:
 EOF
 mt-record -q -o killed.mt -- /usr/bin/python3 late.py >pid.txt 2>err.txt &
 recorder=$!
-for _ in $(seq 500); do
-	[ -s pid.txt ] && break
-	sleep 0.02
-done
+until_true 10 [ -s pid.txt ]
 target=$(cat pid.txt)
 kill -STOP "$recorder"
 : >go
-state=
-for _ in $(seq 250); do
-	state=$(sed 's/.*) \(.\).*/\1/' "/proc/$target/stat")
-	[ "$state" = T ] && break
-	sleep 0.02
-done
-is 'stopped while nobody attends' "$state" T
+until_true 5 is_stopped "$target"
+is 'stopped while nobody attends' "$(state_of "$target")" T
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
-for _ in $(seq 250); do
-	[ -e finished ] && break
-	sleep 0.02
-done
+until_true 5 [ -e finished ]
 is 'resumed after the recorder was killed' "$(ls finished 2>&1)" finished
 for _ in $(seq 250); do
 	kill -0 "$target" 2>/dev/null || break
@@ -77,22 +66,16 @@ is 'and ran to its end' $? 1
 # Killed while the command waits: it goes on at once, and is never stopped. On a busy machine the
 # second after which it is stopped may be over too early.
 for _ in 1 2 3 4 5; do
-	rm -f go finished
+	rm -f go finished pid.txt
 	mt-record -q -o killed.mt -- /usr/bin/python3 late.py >pid.txt 2>err.txt &
 	recorder=$!
-	for _ in $(seq 500); do
-		[ -s pid.txt ] && break
-		sleep 0.02
-	done
+	until_true 10 [ -s pid.txt ]
 	kill -STOP "$recorder"
 	: >go
 	sleep 0.1
 	kill -KILL "$recorder"
 	wait "$recorder" 2>/dev/null
-	for _ in $(seq 250); do
-		[ -s finished ] && break
-		sleep 0.02
-	done
+	until_true 5 [ -s finished ]
 	[ "$(cat finished)" = 0 ] && break
 done
 is 'who waits when the recorder is killed is not stopped' "$(cat finished)" 0
