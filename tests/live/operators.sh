@@ -6,7 +6,8 @@
 
 lib=/usr/lib/x86_64-linux-gnu
 source=$TOP/testdata/allocators/cxx_calls.cc
-build() { g++ -g -O1 -std=c++17 -Wall -fno-builtin -pthread -o "$1" "$source" "${@:2}"; }
+flags=(-g -O1 -std=c++17 -Wall -fno-builtin -pthread)
+build() { g++ "${flags[@]}" -o "$1" "$source" "${@:2}"; }
 inside() { echo "-Wl,--whole-archive $1 -Wl,--no-whole-archive"; }
 
 # figure KEY: of the program's account.
@@ -18,29 +19,37 @@ figure()
 # ours KIND: calls or bytes in the program's work, but those of the C++ runtime for exceptions.
 ours()
 {
-	echo $(($(folded "$1" ';work(;| )') - $(folded "$1" ';work;.*(__cxa_allocate|__cxa_init|_Unwind_)')))
+	echo $(($(folded "$1" ';work(;| )') - $(folded "$1" ';work;.*(__cxa_|_Unwind_)')))
 }
 
-# same NAME COMMAND...: the same output and status with and without the recorder; the counts.
-same()
+# behaves NAME STATUS COMMAND...: so it ends, with the same output with and without the recorder.
+behaves()
 {
 	local name=$1 code=0
 
-	shift
-	"$@" >alone.txt 2>alone.err || code=$?
+	"${@:3}" >alone.txt 2>alone.err || code=$?
+	is "$name: status without the recorder" "$code" "$2"
+	shift 2
 	WANT_CODE=$code record "$name" "$@"
 	is "$name: output as without the recorder" "$(cat out.txt)" "$(cat alone.txt)"
 	is "$name: messages as without it" "$(grep -v '^mt-record: ' err.txt)" "$(cat alone.err)"
 	holds "$name: everything is covered" '(s["coverage_gaps"], [])'
 	holds "$name: no free without a block" '(s["unmatched_frees"], 0)'
-	[ "$code" = 0 ] || return
+}
+
+# same NAME COMMAND...: it behaves, and its account is what was recorded.
+same()
+{
+	local name=$1
+
+	behaves "$name" 0 "${@:2}"
 	is "$name: calls" "$(ours count)" "$(figure allocations)"
 	is "$name: bytes" "$(ours bytes)" "$(figure allocated_bytes)"
 	is "$name: what is left" "$(ours live)" "$(figure live_bytes)"
 }
 
 build plain
-build quiet -DNO_THROW
+build quiet -DNO_FAILURE
 build rounded -DROUNDED
 build static -DROUNDED -static
 build pie -DROUNDED -static-pie -fPIE
@@ -61,20 +70,20 @@ for name in jemalloc tcmalloc_minimal; do
 done
 library=$(readlink -f "$lib/libmimalloc.so")
 same 'mimalloc' env LD_PRELOAD="$library" ./quiet
-# Debian's cannot throw: it ends the program.
-same 'mimalloc, out of memory' env LD_PRELOAD="$library" ./plain
-is 'mimalloc, out of memory: the program ended itself' "$(tail -n 1 out.txt)" ''
+# Debian's neither throws nor knows of handlers: it ends the program.
+behaves 'mimalloc, out of memory' 134 env LD_PRELOAD="$library" ./plain
 
 # Allocators without operators: a program's own, over them. In one file with the allocator they
 # count as its operators, by what they were asked for.
 # over NAME MALLOC ALIGNED FREE FLAG...
 over()
 {
-	g++ -g -O1 -std=c++17 -Wall -fno-builtin -pthread -o over "$source" \
+	g++ "${flags[@]}" -o over "$source" \
 		"$TOP/testdata/allocators/cxx_over.cc" -DMALLOC="$2" \
 		-DALIGNED="$3" -DFREE="$4" "${@:5}" -ldl
-	same "$1" ./over
+	same "$1" env LD_PRELOAD="${preload-}" ./over
 }
+preload=$library over 'operators over mimalloc' malloc aligned_alloc free -DROUNDED -DALL_FORMS
 for prefix in je_ _rjem_; do
 	cp "$lib/libjemalloc_pic.a" "lib$prefix.a"
 	ar d "lib$prefix.a" jemalloc_cpp.pic.o jemalloc_cpp.sym.o jemalloc_cpp.o
@@ -94,3 +103,33 @@ over 'mi_ (stand-in)' mi_malloc mi_aligned_alloc mi_free mi.o
 gcc -g -O1 -fno-builtin -w -c -DTC_INTERNAL -o tci.o "$TOP/testdata/allocators/standin.c"
 over 'TCMallocInternal (stand-in)' TCMallocInternalMalloc TCMallocInternalAlignedAlloc \
 	TCMallocInternalFree tci.o
+
+# LLVM's C++ library and runtime, as a library and inside.
+if ! "$TOP/scripts/unpack-packages" libcxx "$BUILD/libcxx" 2>unpack.err; then
+	not_ok 'libc++ is there' "$(tail -n 1 unpack.err)"
+	exit
+fi
+llvm=$(echo "$BUILD"/libcxx/usr/lib/llvm-*)
+multi=$BUILD/libcxx$lib
+build_llvm()
+{
+	clang++ "${flags[@]}" -nostdinc++ -isystem "$llvm/include/c++/v1" -nostdlib++ -o "$1" "$source" \
+		"${@:2}"
+}
+shared=("$multi"/lib{c++,c++abi,unwind}.so.1 "-Wl,-rpath,$multi")
+within=("$llvm/lib/libc++.a" "$llvm/lib/libc++abi.a")
+build_llvm plain "${shared[@]}"
+build_llvm quiet -DNO_FAILURE "${shared[@]}"
+build_llvm inside "${within[@]}"
+build_llvm static -static "${within[@]}"
+is 'libc++: it is that one' "$(ldd plain | grep -cE 'libc\+\+(abi)?\.so\.1 => /.*/libcxx/')" 2
+is 'libc++: and no other' "$(ldd plain inside | grep -c libstdc)" 0
+same 'libc++, glibc' ./plain
+same 'libc++ inside, glibc' ./inside
+same 'libc++ inside, glibc static' ./static
+for name in jemalloc tcmalloc_minimal; do
+	same "libc++, $name preloaded" env LD_PRELOAD="$lib/lib$name.so" ./plain
+	same "libc++ inside, $name preloaded" env LD_PRELOAD="$lib/lib$name.so" ./inside
+done
+same 'libc++, mimalloc preloaded' env LD_PRELOAD="$library" ./quiet
+behaves 'libc++, mimalloc preloaded, out of memory' 134 env LD_PRELOAD="$library" ./plain

@@ -15,7 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 TOP=$(cd "$here/../.." && pwd)
 WORKLOADS=${WORKLOADS-$build/workloads}
 LIVE=$here
-export TOP WORKLOADS LIVE
+BUILD=$build
+export TOP WORKLOADS LIVE BUILD
 # shellcheck source=scripts/tally.sh
 . "$TOP/scripts/tally.sh"
 
