@@ -27,6 +27,7 @@ static int take_source(struct mt_coverage_facts *facts, const struct mt_coverage
 	struct mt_covered source = {
 		.path = mt_intern_text(strings, row->path),
 		.kind = mt_intern_text(strings, row->kind),
+		.dev_major = row->dev_major, .dev_minor = row->dev_minor, .ino = row->ino,
 		.functions = row->n_functions,
 	};
 	int err;
@@ -80,21 +81,57 @@ int mt_coverage_facts_take(struct mt_coverage_facts *facts, const struct mt_cove
 	return 0;
 }
 
+static int compare(uint64_t a, uint64_t b)
+{
+	return a == b ? 0 : a < b ? -1 : 1;
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct mt_covered *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	if (!order)
+		order = compare(x->dev_major, y->dev_major);
+	if (!order)
+		order = compare(x->dev_minor, y->dev_minor);
+	if (!order)
+		order = compare(x->ino, y->ino);
+	return order ? order : strcmp(x->kind, y->kind);
+}
+
 static int by_events(const void *a, const void *b)
 {
 	const struct mt_covered *x = a, *y = b;
-	int order;
+	int order = compare(y->events, x->events);
 
-	if (x->events != y->events)
-		return x->events > y->events ? -1 : 1;
-	order = strcmp(x->path, y->path);
-	return order ? order : strcmp(x->kind, y->kind);
+	return order ? order : by_file(a, b);
+}
+
+/* The recorder counts the user's functions of each fixed size apart. */
+static void merge(struct mt_coverage_facts *facts)
+{
+	struct mt_covered *sources = facts->sources;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < facts->n_sources; i++) {
+		if (n && !by_file(&sources[n - 1], &sources[i])) {
+			sources[n - 1].functions += sources[i].functions;
+			sources[n - 1].events += sources[i].events;
+		} else {
+			sources[n++] = sources[i];
+		}
+	}
+	facts->n_sources = n;
 }
 
 void mt_coverage_facts_sort(struct mt_coverage_facts *facts)
 {
-	if (facts->n_sources)
-		qsort(facts->sources, facts->n_sources, sizeof(*facts->sources), by_events);
+	if (!facts->n_sources)
+		return;
+	qsort(facts->sources, facts->n_sources, sizeof(*facts->sources), by_file);
+	merge(facts);
+	qsort(facts->sources, facts->n_sources, sizeof(*facts->sources), by_events);
 }
 
 void mt_coverage_facts_release(struct mt_coverage_facts *facts)

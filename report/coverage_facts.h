@@ -13,6 +13,8 @@ struct mt_intern;
 
 struct mt_covered {
 	const char *path;
+	uint32_t dev_major, dev_minor;
+	uint64_t ino;
 	const char *kind;	/* "glibc", "jemalloc", ... */
 	uint32_t functions;	/* probed */
 	uint64_t events;	/* that came from it; of a cut file: up to its last checkpoint */
@@ -25,7 +27,7 @@ struct mt_coverage_gap {
 };
 
 struct mt_coverage_facts {
-	struct mt_covered *sources;	/* index id - 1, while rows are taken */
+	struct mt_covered *sources;	/* index id - 1 while rows are taken */
 	uint32_t n_sources, cap_sources;
 	struct mt_coverage_gap *gaps;
 	uint32_t n_gaps, cap_gaps;
@@ -35,7 +37,10 @@ struct mt_coverage_facts {
 int mt_coverage_facts_take(struct mt_coverage_facts *facts, const struct mt_coverage_row *row,
 			   struct mt_intern *strings);
 
-/* All rows are taken: sources that gave most events come first. */
+/*
+ * All rows are taken: of the sources of a file, those of one kind become one, and those that gave
+ * most events come first.
+ */
 void mt_coverage_facts_sort(struct mt_coverage_facts *facts);
 void mt_coverage_facts_release(struct mt_coverage_facts *facts);
 

@@ -183,6 +183,9 @@ static void put_coverage(struct mt_json *json, const struct mt_coverage_facts *c
 	for (i = 0; i < coverage->n_sources; i++) {
 		mt_json_object_begin(json);
 		mt_json_member_string(json, "path", coverage->sources[i].path);
+		mt_json_member_u64(json, "dev_major", coverage->sources[i].dev_major);
+		mt_json_member_u64(json, "dev_minor", coverage->sources[i].dev_minor);
+		mt_json_member_u64(json, "ino", coverage->sources[i].ino);
 		mt_json_member_string(json, "kind", coverage->sources[i].kind);
 		mt_json_member_u64(json, "functions", coverage->sources[i].functions);
 		mt_json_member_u64(json, "events", coverage->sources[i].events);

@@ -20,7 +20,11 @@ account 'an arena' $figures peak_blocks peak_bytes
 holds 'an arena: no free without a block' '(s["unmatched_frees"], 0)'
 holds 'an arena: whose events' \
 	'(sorted((a["kind"], a["events"]) for a in s["allocators"] if a["events"]),
-	  [("glibc", 2 * 1009), ("user", 1), ("user", 2 * 1009 + 1)])'
+	  [("glibc", 2 * 1009), ("user", 2 * 1009 + 2)])'
+holds 'an arena: one row for a file and kind' \
+	'(sorted((a["path"].split("/")[-1].split(".")[0], a["kind"]) for a in s["allocators"]),
+	  [("libc", "glibc"), ("nested", "user")])'
+holds 'an arena: its functions' '([a["functions"] for a in s["allocators"] if a["kind"] == "user"], [4])'
 
 for preload in "$lib/libjemalloc.so.2" "$lib/libmimalloc.so.2" "$lib/libtcmalloc_minimal.so.4" ''; do
 	for how in lost threads; do
