@@ -2,10 +2,10 @@
  * every_call.c - calls each allocator function it can find a prime number of times, and writes down
  * every call that took effect: what, which block, how much.
  *
- *	every_call TRUTH [wait | fork | LIBRARY]
+ *	every_call TRUTH [now | wait | fork] [LIBRARY]
  *
  * wait: only once there is something to read on standard input. fork: in a child. LIBRARY:
- * opened with dlopen(), called, closed, and again at another place.
+ * opened with dlopen(), before the wait or the fork, called, closed, and again at another place.
  *
  * Functions are found by name with dlsym(), so that one program takes whatever allocator it was
  * linked with or had preloaded. -DSTATIC: by weak references instead.
@@ -524,10 +524,10 @@ static void *open_library(const char *path, void **ret_base)
 	return handle;
 }
 
-/* Twice, the second time elsewhere. */
-static void work_with(const char *path)
+/* Open, as handle at was; then again, elsewhere. */
+static void work_with(const char *path, void *handle, void *was)
 {
-	void *was, *is, *handle = open_library(path, &was);
+	void *is;
 	int stays;
 
 	work();
@@ -560,31 +560,47 @@ static void tell(const char *path)
 		fail("cannot be written", path);
 }
 
-int main(int argc, char **argv)
+/* Whether the work is this process's; else its child has done it, and status is ours. */
+static int is_ours(const char *how, int *ret_status)
 {
-	const char *how = argc > 2 ? argv[2] : "";
 	char byte;
 	int status;
+	pid_t pid;
 
-	if (!strcmp(how, "wait") && read(0, &byte, 1) < 0)
-		return 98;
-	if (!strcmp(how, "fork")) {
-		pid_t pid = fork();
-
-		if (pid) {
-			if (pid < 0 || waitpid(pid, &status, 0) != pid)
-				return 98;
-			return WIFEXITED(status) ? WEXITSTATUS(status) : 97;
-		}
+	if (!strcmp(how, "wait") && read(0, &byte, 1) < 0) {
+		*ret_status = 98;
+		return 0;
 	}
+	pid = strcmp(how, "fork") ? 0 : fork();
+	if (!pid)
+		return 1;
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		*ret_status = 98;
+	else
+		*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 97;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 2 ? argv[2] : "now";
+	int status;
+
 #ifndef STATIC
-	if (*how == '/') {
-		work_with(how);
+	const char *library = argc > 3 ? argv[3] : NULL;
+	void *base = NULL, *handle = library ? open_library(library, &base) : NULL;
+
+	if (!is_ours(how, &status))
+		return status;
+	if (library) {
+		work_with(library, handle, base);
 	} else {
 		resolve(RTLD_DEFAULT, NULL);
 		work();
 	}
 #else
+	if (!is_ours(how, &status))
+		return status;
 	work();
 #endif
 	tell(argv[1]);

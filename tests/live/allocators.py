@@ -222,14 +222,12 @@ def record(row, start, base):
     recorder = ["mt-record", "-q", "-o", base + ".mt", "--stack-size", "64"]
     if start != "attach":
         commands = {
-            "direct": program + row.args,
-            "sh": ["sh", "-c", '"$0" "$@"; exit $?', *program, *row.args],
-            "fork": program + ["fork"] if not row.args else None,
+            "direct": program + ["now", *row.args],
+            "sh": ["sh", "-c", '"$0" "$@"; exit $?', *program, "now", *row.args],
+            "fork": program + ["fork", *row.args],
             "spawn": ["/usr/bin/python3", "-ISc", "import subprocess, sys\n"
-                      "sys.exit(subprocess.run(sys.argv[1:]).returncode)", *program, *row.args],
+                      "sys.exit(subprocess.run(sys.argv[1:]).returncode)", *program, "now", *row.args],
         }
-        if not commands[start]:
-            return None
         if row.env.get("LD_PRELOAD") and start in ("sh", "spawn"):
             # The allocator is for the program alone.
             i = commands[start].index(row.program)
@@ -239,10 +237,8 @@ def record(row, start, base):
             return run(*recorder, "--", *commands[start], env=env)
         # Of the recorder's own environment, only what the command shall have.
         return run(*recorder, "--", *commands[start], env=row.env)
-    if row.args:
-        return None
     with open(base + ".out", "w+") as out, open(base + ".log", "w") as log:
-        target = subprocess.Popen([*program, "wait"], env=row.env, stdin=subprocess.PIPE,
+        target = subprocess.Popen([*program, "wait", *row.args], env=row.env, stdin=subprocess.PIPE,
                                   stdout=out)
         recorder = subprocess.Popen([*recorder, "-p", str(target.pid)], stderr=log)
         try:
@@ -262,10 +258,8 @@ def record(row, start, base):
 
 
 def examine(row, start, base):
-    """A cell's figure, None if there is no such cell."""
+    """A cell's figure."""
     said = record(row, start, base)
-    if said is None:
-        return None
     if start == "direct":
         row.said = said
     lacking = row.has - {line.split()[0] for line in said.splitlines() if line}
@@ -313,8 +307,7 @@ def main():
     results = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for row in pool.map(examine_row, table):
-            cells = ["-" if row.cells.get(s, 0) is None else row.cells.get(s, "FAIL")
-                     for s in STARTS]
+            cells = [row.cells.get(s, "FAIL") for s in STARTS]
             called = {line.split()[0] for line in row.said.splitlines() if line[:1] != "#"}
             print("    " + form.format(row.allocator, row.link, len(called), *cells), flush=True)
             name = f"{row.allocator}, {row.link}: every call once"
