@@ -53,9 +53,17 @@ template <typename... Args> static void *get_or_null(Args... args)
 }
 
 void *operator new[](std::size_t size) { return ::operator new(size); }
-void *operator new[](std::size_t size, std::align_val_t align) { return ::operator new(size, align); }
+void *operator new[](std::size_t size, std::align_val_t align)
+{
+	return ::operator new(size, align);
+}
+
 void *operator new(std::size_t size, const std::nothrow_t &) noexcept { return get_or_null(size); }
-void *operator new[](std::size_t size, const std::nothrow_t &) noexcept { return get_or_null(size); }
+void *operator new[](std::size_t size, const std::nothrow_t &) noexcept
+{
+	return get_or_null(size);
+}
+
 void *operator new(std::size_t size, std::align_val_t align, const std::nothrow_t &) noexcept
 {
 	return get_or_null(size, align);
