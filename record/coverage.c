@@ -13,14 +13,14 @@
 
 struct mt_coverage {
 	pthread_mutex_t lock;	/* all below but the atomics and what says otherwise */
-	struct mt_coverage_row *sources;	/* index id - 1 */
-	uint32_t n_sources;
+	struct mt_coverage_row *sources;	/* that wait to be written */
+	uint32_t n_waiting;
 	uint32_t cap_sources;
+	uint32_t n_sources;		/* ever: the last one's id */
 	struct mt_coverage_row *gaps;
 	uint32_t n_gaps;
 	uint32_t cap_gaps;
-	uint32_t written_sources;	/* the writing thread's, as is what follows */
-	uint32_t written_gaps;
+	uint32_t written_gaps;		/* the writing thread's, as is what follows */
 	uint64_t *written_counts;
 	struct mt_coverage_row rows[ROWS_A_WRITE];
 	uint64_t *fixed_sizes;	/* by id; atomic, NULL until there is one */
@@ -56,12 +56,17 @@ static void release_row(struct mt_coverage_row *row)
 	free(row->functions);
 }
 
+static void forget_sources(struct mt_coverage *coverage)
+{
+	while (coverage->n_waiting)
+		release_row(&coverage->sources[--coverage->n_waiting]);
+}
+
 void mt_coverage_free(struct mt_coverage *coverage)
 {
 	if (!coverage)
 		return;
-	while (coverage->n_sources)
-		release_row(&coverage->sources[--coverage->n_sources]);
+	forget_sources(coverage);
 	while (coverage->n_gaps)
 		release_row(&coverage->gaps[--coverage->n_gaps]);
 	free(coverage->sources);
@@ -150,12 +155,12 @@ int mt_coverage_add(struct mt_coverage *coverage, const struct mt_coverage_sourc
 	if (coverage->n_sources + 1 >= MT_GROUPS_MAX)
 		err = -EOVERFLOW;
 	if (!err)
-		err = make_room(&coverage->sources, coverage->n_sources, &coverage->cap_sources);
+		err = make_room(&coverage->sources, coverage->n_waiting, &coverage->cap_sources);
 	if (!err && source->fixed_size)
 		err = set_fixed_size(coverage, coverage->n_sources + 1, source->fixed_size);
 	if (!err) {
-		row.id = id = coverage->n_sources + 1;
-		coverage->sources[coverage->n_sources++] = row;
+		row.id = id = ++coverage->n_sources;
+		coverage->sources[coverage->n_waiting++] = row;
 	}
 	pthread_mutex_unlock(&coverage->lock);
 	if (err) {
@@ -225,11 +230,9 @@ int mt_coverage_write(struct mt_coverage *coverage, struct mt_writer *writer,
 	int err = 0;
 
 	pthread_mutex_lock(&coverage->lock);
-	from = coverage->written_sources;
-	if (from < coverage->n_sources)
-		err = mt_writer_coverage(writer, coverage->sources + from,
-					 coverage->n_sources - from);
-	coverage->written_sources = coverage->n_sources;
+	if (coverage->n_waiting)
+		err = mt_writer_coverage(writer, coverage->sources, coverage->n_waiting);
+	forget_sources(coverage);
 	from = coverage->written_gaps;
 	if (!err && from < coverage->n_gaps)
 		err = mt_writer_coverage(writer, coverage->gaps + from, coverage->n_gaps - from);

@@ -46,6 +46,7 @@ struct mt_decoder {
 	struct mt_mapping_queue *mappings;
 	const struct mt_coverage *coverage;
 	uint64_t malformed;
+	uint64_t no_place[MT_NO_PLACE_KINDS];
 	uint64_t orphan_mappings;
 	uint64_t begin;			/* mappings of before may be of nobody */
 	uint64_t counts[MT_GROUPS_MAX];
@@ -184,7 +185,7 @@ int mt_decoder_start_process(struct mt_decoder *decoder, uint32_t pid, uint64_t 
 int mt_decoder_start_thread(struct mt_decoder *decoder, uint32_t pid, uint32_t tid, uint64_t time,
 			    const char *comm)
 {
-	uint32_t process = mt_id_table_find(decoder->processes, pid, time), thread;
+	uint32_t process = mt_id_table_find(decoder->processes, pid, time, NULL), thread;
 
 	if (process == MT_ID_NONE)
 		return -ESRCH;
@@ -200,30 +201,31 @@ void mt_decoder_begin(struct mt_decoder *decoder, uint64_t time)
 static int process_of(struct mt_decoder *decoder, uint32_t pid, uint64_t time,
 		      uint32_t *ret_process)
 {
-	uint32_t process = mt_id_table_find(decoder->processes, pid, time);
+	uint32_t process = mt_id_table_find(decoder->processes, pid, time, NULL);
 	int err;
 
 	if (process == MT_ID_NONE) {
 		err = mt_decoder_start_process(decoder, pid, time, "");
 		if (err)
 			return err;
-		process = mt_id_table_find(decoder->processes, pid, time);
+		process = mt_id_table_find(decoder->processes, pid, time, NULL);
 	}
 	*ret_process = process;
 	return 0;
 }
 
 static int thread_of(struct mt_decoder *decoder, uint32_t pid, uint32_t tid, uint64_t time,
-		     uint32_t *ret_thread)
+		     uint32_t *ret_process, uint32_t *ret_thread)
 {
-	uint32_t process, thread;
+	uint32_t process, thread, owner;
 	int err;
 
 	err = process_of(decoder, pid, time, &process);
 	if (err)
 		return err;
-	thread = mt_id_table_find(decoder->threads, tid, time);
-	if (thread == MT_ID_NONE || mt_id_table_owner(decoder->threads, thread) != process)
+	*ret_process = process;
+	thread = mt_id_table_find(decoder->threads, tid, time, &owner);
+	if (thread == MT_ID_NONE || owner != process)
 		return define_thread(decoder, process, tid, time, "", ret_thread);
 	*ret_thread = thread;
 	return 0;
@@ -240,12 +242,13 @@ static int begin_event(struct mt_decoder *decoder, const struct mt_ring_hdr *hdr
 		       struct mt_event **ret_event)
 {
 	struct mt_event *event = &decoder->events[decoder->n_events];
+	uint32_t process;
 	int err;
 
 	if (decoder->n_events == EVENTS_MAX)
 		return -ENOBUFS;
 	memset(event, 0, sizeof(*event));
-	err = thread_of(decoder, hdr->pid, hdr->tid, hdr->time, &event->thread);
+	err = thread_of(decoder, hdr->pid, hdr->tid, hdr->time, &process, &event->thread);
 	if (err)
 		return err;
 	event->type = hdr->kind;
@@ -368,23 +371,32 @@ static int decode_exec(struct mt_decoder *decoder, const struct mt_ring_exec *re
 				    &row.thread);
 		if (err)
 			return err;
+		mt_id_table_end(decoder->threads, rec->old_tid, rec->hdr.time);
 	}
 	return add_lifecycle(decoder, &row);
 }
 
+/* The end of what nobody has told of is no news. */
 static int decode_exit(struct mt_decoder *decoder, const struct mt_ring_exit *rec)
 {
 	struct mt_lifecycle row = { .time = rec->hdr.time, .status = rec->status };
-	int err;
+	uint32_t owner;
 
+	row.process = mt_id_table_find(decoder->processes, rec->hdr.pid, row.time, NULL);
+	if (row.process == MT_ID_NONE)
+		return 0;
 	if (rec->hdr.kind == MT_RING_EXIT) {
 		row.type = MT_LC_EXIT;
-		err = process_of(decoder, rec->hdr.pid, rec->hdr.time, &row.process);
-	} else {
-		row.type = MT_LC_THREAD_EXIT;
-		err = thread_of(decoder, rec->hdr.pid, rec->hdr.tid, rec->hdr.time, &row.thread);
+		mt_id_table_end(decoder->processes, rec->hdr.pid, row.time);
+		return add_lifecycle(decoder, &row);
 	}
-	return err ? err : add_lifecycle(decoder, &row);
+	row.type = MT_LC_THREAD_EXIT;
+	row.thread = mt_id_table_find(decoder->threads, rec->hdr.tid, row.time, &owner);
+	if (row.thread == MT_ID_NONE || owner != row.process)
+		return 0;
+	row.process = 0;
+	mt_id_table_end(decoder->threads, rec->hdr.tid, row.time);
+	return add_lifecycle(decoder, &row);
 }
 
 static int decode_name(struct mt_decoder *decoder, const struct mt_ring_name *rec)
@@ -392,7 +404,9 @@ static int decode_name(struct mt_decoder *decoder, const struct mt_ring_name *re
 	struct mt_lifecycle row = {
 		.type = MT_LC_NAME, .time = rec->hdr.time, .name = rec->comm,
 	};
-	int err = thread_of(decoder, rec->hdr.pid, rec->hdr.tid, rec->hdr.time, &row.thread);
+	uint32_t process;
+	int err = thread_of(decoder, rec->hdr.pid, rec->hdr.tid, rec->hdr.time, &process,
+			    &row.thread);
 
 	return err ? err : add_lifecycle(decoder, &row);
 }
@@ -419,7 +433,7 @@ static int decode_unmap(struct mt_decoder *decoder, const struct mt_ring_unmap *
 	return queue_mapping(decoder, &row);
 }
 
-int mt_decoder_event(struct mt_decoder *decoder, const void *data, size_t len)
+static int decode_record(struct mt_decoder *decoder, const void *data, size_t len)
 {
 	static const size_t sizes[] = {
 		[MT_RING_MALLOC] = sizeof(struct mt_ring_free),
@@ -468,6 +482,23 @@ int mt_decoder_event(struct mt_decoder *decoder, const void *data, size_t len)
 	return decode_call(decoder, hdr, len);
 }
 
+int mt_decoder_event(struct mt_decoder *decoder, const void *data, size_t len)
+{
+	const struct mt_ring_hdr *hdr = data;
+	int err = decode_record(decoder, data, len);
+
+	if (err != -EOVERFLOW)
+		return err;
+	decoder->no_place[hdr->kind < MT_RING_FORK ? MT_NO_PLACE_EVENT : MT_NO_PLACE_LIFECYCLE]++;
+	return 0;
+}
+
+void mt_decoder_age(struct mt_decoder *decoder)
+{
+	mt_id_table_age(decoder->processes);
+	mt_id_table_age(decoder->threads);
+}
+
 size_t mt_decoder_room(const struct mt_decoder *decoder)
 {
 	return EVENTS_MAX - decoder->n_events;
@@ -475,11 +506,12 @@ size_t mt_decoder_room(const struct mt_decoder *decoder)
 
 bool mt_decoder_knows_thread(const struct mt_decoder *decoder, const struct mt_ring_stack *stack)
 {
-	uint32_t process = mt_id_table_find(decoder->processes, stack->pid, stack->time);
-	uint32_t thread = mt_id_table_find(decoder->threads, stack->tid, stack->time);
+	uint32_t process = mt_id_table_find(decoder->processes, stack->pid, stack->time, NULL);
+	uint32_t owner = MT_ID_NONE;
 
-	return process != MT_ID_NONE && thread != MT_ID_NONE &&
-	       mt_id_table_owner(decoder->threads, thread) == process;
+	return process != MT_ID_NONE &&
+	       mt_id_table_find(decoder->threads, stack->tid, stack->time, &owner) != MT_ID_NONE &&
+	       owner == process;
 }
 
 int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len)
@@ -495,10 +527,13 @@ int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len)
 	}
 	if (decoder->n_stacks == MT_DECODER_STACKS)
 		return -ENOBUFS;
-	err = thread_of(decoder, rec->pid, rec->tid, rec->time, &stack->thread);
+	err = thread_of(decoder, rec->pid, rec->tid, rec->time, &stack->process, &stack->thread);
+	if (err == -EOVERFLOW) {
+		decoder->no_place[MT_NO_PLACE_STACK]++;
+		return 0;
+	}
 	if (err)
 		return err;
-	stack->process = mt_id_table_owner(decoder->threads, stack->thread);
 	stack->id = rec->id;
 	stack->time = rec->time;
 	stack->identity = rec->identity;
@@ -541,7 +576,8 @@ int mt_decoder_flush(struct mt_decoder *decoder)
 
 	rows = mt_mapping_queue_rows(decoder->mappings, &n);
 	for (i = 0; i < n; i++) {
-		process = mt_id_table_find(decoder->processes, rows[i].process, rows[i].time);
+		process = mt_id_table_find(decoder->processes, rows[i].process, rows[i].time,
+					   NULL);
 		if (process == MT_ID_NONE)
 			decoder->orphan_mappings += rows[i].time >= decoder->begin;
 		rows[i].process = process;
@@ -561,6 +597,11 @@ uint64_t mt_decoder_malformed(const struct mt_decoder *decoder)
 	return decoder->malformed;
 }
 
+uint64_t mt_decoder_no_place(const struct mt_decoder *decoder, enum mt_no_place kind)
+{
+	return decoder->no_place[kind];
+}
+
 uint64_t mt_decoder_orphan_mappings(const struct mt_decoder *decoder)
 {
 	return decoder->orphan_mappings;
@@ -574,4 +615,9 @@ uint32_t mt_decoder_processes(const struct mt_decoder *decoder)
 uint32_t mt_decoder_threads(const struct mt_decoder *decoder)
 {
 	return mt_id_table_count(decoder->threads);
+}
+
+uint32_t mt_decoder_held(const struct mt_decoder *decoder)
+{
+	return mt_id_table_held(decoder->processes) + mt_id_table_held(decoder->threads);
 }

@@ -63,7 +63,23 @@ int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *
 /* Hand all that is kept to the writer. */
 int mt_decoder_flush(struct mt_decoder *decoder);
 
+/*
+ * Forget processes and threads whose end was decoded before the last call already. To be called
+ * after a flush, when all has been given that was in any ring at the last call.
+ */
+void mt_decoder_age(struct mt_decoder *decoder);
+
 uint64_t mt_decoder_malformed(const struct mt_decoder *decoder);
+
+/* Records left out: more threads or processes live at the same time than there are places for. */
+enum mt_no_place {
+	MT_NO_PLACE_EVENT,
+	MT_NO_PLACE_LIFECYCLE,
+	MT_NO_PLACE_STACK,
+	MT_NO_PLACE_KINDS
+};
+uint64_t mt_decoder_no_place(const struct mt_decoder *decoder, enum mt_no_place kind);
+
 /*
  * Mappings of before this time whose process is unknown, or was not yet there, are no part of the
  * recording, and are left out without being counted.
@@ -71,7 +87,10 @@ uint64_t mt_decoder_malformed(const struct mt_decoder *decoder);
 void mt_decoder_begin(struct mt_decoder *decoder, uint64_t time);
 /* Mappings of processes that no record introduced. */
 uint64_t mt_decoder_orphan_mappings(const struct mt_decoder *decoder);
+/* Ever met. */
 uint32_t mt_decoder_processes(const struct mt_decoder *decoder);
 uint32_t mt_decoder_threads(const struct mt_decoder *decoder);
+/* Of both, those not forgotten. */
+uint32_t mt_decoder_held(const struct mt_decoder *decoder);
 
 #endif

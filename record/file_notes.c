@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,21 +11,29 @@
 #include "record/proc_maps.h"
 #include "record/writer.h"
 
-#define NOTES_MAX 65536u	/* as many files as are looked at */
-#define PATHS_MAX (8u << 20)
+/* That wait to be written: more than can be looked at between two checkpoints. */
+#define NOTES_MAX 4096u
+#define PATHS_MAX (1u << 20)
 
 struct note {
 	struct mt_file_note row;
 	uint8_t build_id[MT_BUILD_ID_MAX];
 };
 
-struct mt_file_notes {
-	uint32_t n;		/* atomic: rows below are complete */
-	uint32_t written;	/* of the thread that writes */
+struct notes {
+	uint32_t n;
 	uint32_t used;		/* of paths */
 	struct mt_file_note rows[NOTES_MAX];
 	uint8_t build_ids[NOTES_MAX][MT_BUILD_ID_MAX];
 	char paths[PATHS_MAX];
+};
+
+/* Added to the one, while the other may be written: that can take as long as nobody reads. */
+struct mt_file_notes {
+	pthread_mutex_t lock;
+	uint64_t dropped;
+	struct notes *adding;
+	struct notes halves[2];
 };
 
 int mt_file_notes_new(struct mt_file_notes **ret_notes)
@@ -33,29 +42,38 @@ int mt_file_notes_new(struct mt_file_notes **ret_notes)
 
 	if (!notes)
 		return -ENOMEM;
+	pthread_mutex_init(&notes->lock, NULL);
+	notes->adding = &notes->halves[0];
 	*ret_notes = notes;
 	return 0;
 }
 
 void mt_file_notes_free(struct mt_file_notes *notes)
 {
+	if (!notes)
+		return;
+	pthread_mutex_destroy(&notes->lock);
 	free(notes);
 }
 
 static void add(struct mt_file_notes *notes, struct note *note, const char *path)
 {
 	size_t len = strlen(path) + 1;
-	uint32_t n = notes->n;
+	struct notes *to;
 
-	if (n == NOTES_MAX || len > PATHS_MAX - notes->used)
-		return;
-	memcpy(notes->paths + notes->used, path, len);
-	note->row.path = notes->paths + notes->used;
-	notes->used += len;
-	memcpy(notes->build_ids[n], note->build_id, sizeof(note->build_id));
-	notes->rows[n] = note->row;
-	notes->rows[n].build_id = notes->build_ids[n];
-	__atomic_store_n(&notes->n, n + 1, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&notes->lock);
+	to = notes->adding;
+	if (to->n == NOTES_MAX || len > PATHS_MAX - to->used) {
+		notes->dropped++;
+	} else {
+		memcpy(to->paths + to->used, path, len);
+		note->row.path = to->paths + to->used;
+		to->used += len;
+		memcpy(to->build_ids[to->n], note->build_id, sizeof(note->build_id));
+		note->row.build_id = to->build_ids[to->n];
+		to->rows[to->n++] = note->row;
+	}
+	pthread_mutex_unlock(&notes->lock);
 }
 
 void mt_file_notes_add(struct mt_file_notes *notes, int fd, const char *path,
@@ -116,12 +134,26 @@ void mt_file_notes_add_vdso(struct mt_file_notes *notes)
 
 int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer)
 {
-	uint32_t n = __atomic_load_n(&notes->n, __ATOMIC_ACQUIRE);
-	int err;
+	struct notes *from;
+	int err = 0;
 
-	if (n == notes->written)
-		return 0;
-	err = mt_writer_files(writer, notes->rows + notes->written, n - notes->written);
-	notes->written = n;
+	pthread_mutex_lock(&notes->lock);
+	from = notes->adding;
+	notes->adding = &notes->halves[from == &notes->halves[0]];
+	pthread_mutex_unlock(&notes->lock);
+	if (from->n)
+		err = mt_writer_files(writer, from->rows, from->n);
+	from->n = 0;
+	from->used = 0;
 	return err;
+}
+
+uint64_t mt_file_notes_dropped(struct mt_file_notes *notes)
+{
+	uint64_t dropped;
+
+	pthread_mutex_lock(&notes->lock);
+	dropped = notes->dropped;
+	pthread_mutex_unlock(&notes->lock);
+	return dropped;
 }

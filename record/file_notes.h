@@ -1,8 +1,9 @@
 /*
  * record/file_notes.h - what proves elsewhere which files were mapped: size, time, build-id.
  *
- * One thread adds, another writes; memory is bounded and untouched until needed. A file that
- * no room is left for is not noted, and can then be recognised on this machine only.
+ * One thread adds, another writes; memory is fixed, whatever the number of files. Should more
+ * come between two times of writing than there is room for, they are counted, and can be
+ * recognised on this machine only.
  */
 #ifndef MT_FILE_NOTES_H
 #define MT_FILE_NOTES_H
@@ -27,5 +28,6 @@ void mt_file_notes_add_vdso(struct mt_file_notes *notes);
 
 /* Write what has been added since the last time: 0, or the writer's error. */
 int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer);
+uint64_t mt_file_notes_dropped(struct mt_file_notes *notes);
 
 #endif

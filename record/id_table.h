@@ -1,8 +1,10 @@
 /*
  * record/id_table.h - indices for processes or threads, whose kernel ids are reused.
  *
- * An entry's index is never reused. Memory is reserved, not committed, up to the kernel's
- * pid_max; adding and finding allocate nothing.
+ * An entry's index is never reused, its place is: an entry that has ended, or whose id has been
+ * given to another, is forgotten by the second mt_id_table_age() after that. So memory goes with
+ * the entries that live at the same time, MT_ID_SLOTS_MAX at most, and not with the run's length.
+ * It is reserved, not committed, from the start; nothing but _new allocates.
  */
 #ifndef MT_ID_TABLE_H
 #define MT_ID_TABLE_H
@@ -12,21 +14,32 @@
 struct mt_id_table;
 
 #define MT_ID_NONE UINT32_MAX
+#define MT_ID_SLOTS_MAX (1u << 19)
 
 int mt_id_table_new(struct mt_id_table **ret_table);
 void mt_id_table_free(struct mt_id_table *table);
 
 /*
- * New entry for id, in force from this time on; MT_ID_NONE if id or the number of entries is out of
- * range.
+ * New entry for id, in force from this time on until the time of a later one. MT_ID_NONE if id is
+ * out of range or there is no place.
  */
 uint32_t mt_id_table_add(struct mt_id_table *table, uint32_t id, uint64_t time, uint32_t owner);
 
-/* The entry that id meant at this time, or MT_ID_NONE. An ended entry still answers. */
-uint32_t mt_id_table_find(const struct mt_id_table *table, uint32_t id, uint64_t time);
+/*
+ * The entry that id meant at this time, or MT_ID_NONE. An ended entry still answers until it is
+ * forgotten. *ret_owner (NULL: not wanted) is what add was told.
+ */
+uint32_t mt_id_table_find(const struct mt_id_table *table, uint32_t id, uint64_t time,
+			  uint32_t *ret_owner);
 
-/* What add was told. */
-uint32_t mt_id_table_owner(const struct mt_id_table *table, uint32_t index);
+/* The entry that id meant at this time has ended. */
+void mt_id_table_end(struct mt_id_table *table, uint32_t id, uint64_t time);
+
+/* Forget what had ended before the last call already. */
+void mt_id_table_age(struct mt_id_table *table);
+
+/* Entries ever added, and those not forgotten. */
 uint32_t mt_id_table_count(const struct mt_id_table *table);
+uint32_t mt_id_table_held(const struct mt_id_table *table);
 
 #endif

@@ -1,6 +1,7 @@
 #include "record/losses.h"
 
 #include "record/decode.h"
+#include "record/file_notes.h"
 #include "record/mmap_events.h"
 #include "record/programs.h"
 #include "record/witness.h"
@@ -19,7 +20,7 @@ static const struct {
 	[MT_LOSS_OUT_POINTER] = { "events", "unreadable" },
 	[MT_LOSS_REGION_BEGIN] = { "events", "begin_missed" },
 };
-_Static_assert(MT_LOSS_KINDS + 5 <= MT_LOSSES_MAX, "every kind has a row");
+_Static_assert(MT_LOSS_KINDS + 10 <= MT_LOSSES_MAX, "every kind has a row");
 
 static uint32_t add(struct mt_loss *rows, uint32_t n, const char *source, const char *cause,
 		    uint64_t count)
@@ -30,14 +31,9 @@ static uint32_t add(struct mt_loss *rows, uint32_t n, const char *source, const 
 	return n + 1;
 }
 
-static bool knows_inode(const void *programs, const struct mt_inode_key *key)
-{
-	return mt_programs_knows_inode(programs, key);
-}
-
 uint32_t mt_losses_collect(const struct mt_programs *programs,
 			   const struct mt_mmap_events *mappings, struct mt_witness *witness,
-			   const struct mt_decoder *decoder,
+			   struct mt_file_notes *notes, const struct mt_decoder *decoder,
 			   struct mt_loss ret_rows[MT_LOSSES_MAX])
 {
 	struct mt_loss_counter counters[MT_LOSS_KINDS];
@@ -56,10 +52,18 @@ uint32_t mt_losses_collect(const struct mt_programs *programs,
 	/* Most calls that are missed map no code; perf knows. */
 	if (witness && mt_programs_missed_calls(programs))
 		n = add(ret_rows, n, "requests", "missed",
-			mt_witness_unseen(witness, knows_inode, programs));
+			mt_witness_unseen(witness));
 	if (mappings)
 		n = add(ret_rows, n, "mappings", "kernel", mt_mmap_events_lost(mappings));
 	n = add(ret_rows, n, "mappings", "unknown_process", mt_decoder_orphan_mappings(decoder));
+	if (notes)
+		n = add(ret_rows, n, "files", "no_buffer", mt_file_notes_dropped(notes));
 	n = add(ret_rows, n, "records", "malformed", mt_decoder_malformed(decoder));
+	n = add(ret_rows, n, "events", "table_full",
+		mt_decoder_no_place(decoder, MT_NO_PLACE_EVENT));
+	n = add(ret_rows, n, "lifecycle", "table_full",
+		mt_decoder_no_place(decoder, MT_NO_PLACE_LIFECYCLE));
+	n = add(ret_rows, n, "stacks", "table_full",
+		mt_decoder_no_place(decoder, MT_NO_PLACE_STACK));
 	return n;
 }

@@ -52,6 +52,9 @@ struct mt_pipeline {
 	int status;
 	const char *end_reason;
 	uint64_t last_checkpoint;
+	uint64_t events_mark;		/* of the last time of aging */
+	uint64_t stacks_mark;
+	bool mappings_read;		/* all there were, since then */
 	struct code_range recent[RECENT_MAX];	/* the latest mappings, in a circle */
 	uint32_t n_recent;
 	uint64_t missed_calls;
@@ -183,6 +186,8 @@ static int drain_mappings(struct mt_pipeline *pipeline, size_t *moved)
 	n = mt_mmap_events_read(pipeline->sources.mappings, MAPPINGS_A_TURN, take_mapping, &sink);
 	if (n)
 		make_up_for_missed(pipeline);
+	if (n < MAPPINGS_A_TURN)
+		pipeline->mappings_read = true;
 	*moved += n;
 	return sink.error;
 }
@@ -232,7 +237,8 @@ static uint64_t collect_losses(struct mt_pipeline *pipeline)
 
 	pipeline->n_losses = mt_losses_collect(pipeline->sources.programs,
 					       pipeline->sources.mappings,
-					       pipeline->sources.witness, pipeline->decoder,
+					       pipeline->sources.witness,
+					       pipeline->sources.notes, pipeline->decoder,
 					       pipeline->losses);
 	for (i = 0; i < pipeline->n_losses; i++) {
 		lost += pipeline->losses[i].count;
@@ -267,6 +273,22 @@ static int checkpoint(struct mt_pipeline *pipeline, uint64_t time)
 	make_up_for_missed(pipeline);
 	pipeline->last_checkpoint = time;
 	return err ? err : mt_writer_checkpoint(pipeline->writer, &checkpoint);
+}
+
+/*
+ * At a checkpoint. What had ended at the one before, no record can tell of any more, once all that
+ * was in the rings then has been read.
+ */
+static void age(struct mt_pipeline *pipeline)
+{
+	if (!mt_ring_passed(pipeline->events, pipeline->events_mark) ||
+	    !mt_ring_passed(pipeline->stacks, pipeline->stacks_mark) ||
+	    (pipeline->sources.mappings && !pipeline->mappings_read))
+		return;
+	mt_decoder_age(pipeline->decoder);
+	pipeline->events_mark = mt_ring_mark(pipeline->events);
+	pipeline->stacks_mark = mt_ring_mark(pipeline->stacks);
+	pipeline->mappings_read = false;
 }
 
 /* A record that is being filled is waited for, a little. */
@@ -332,8 +354,10 @@ static void *run(void *arg)
 		moved = 0;
 		err = drain(pipeline, &moved);
 		time = mt_now();
-		if (!err && time - pipeline->last_checkpoint >= CHECKPOINT_NS)
+		if (!err && time - pipeline->last_checkpoint >= CHECKPOINT_NS) {
 			err = checkpoint(pipeline, time);
+			age(pipeline);
+		}
 		if (!err)
 			err = serve_sync(pipeline);
 		if (err || moved >= EVENTS_A_TURN)

@@ -42,7 +42,7 @@ struct mt_pipeline_result {
 	uint32_t threads;
 };
 
-#define MT_PIPELINE_LOSSES_MAX 16
+#define MT_PIPELINE_LOSSES_MAX 24
 
 struct mt_pipeline_loss {
 	const char *source;

@@ -21,7 +21,7 @@ struct mt_recorder {
 	void *notify_arg;
 	struct mt_identity identity;
 	struct mt_target *target;	/* NULL: attached to a running process */
-	struct mt_adoption *adoption;	/* then this */
+	struct mt_adoption *adoption;	/* then this, until it has been written */
 	struct mt_programs *programs;
 	struct mt_attacher *attacher;	/* NULL once recording was given up */
 	struct mt_guardian *guardian;

@@ -192,6 +192,11 @@ static void say_stop(void *arg, int pid, uint64_t took)
 	rec->complain(rec->notify_arg, line);
 }
 
+static bool knows_inode(const void *programs, const struct mt_inode_key *key)
+{
+	return mt_programs_knows_inode(programs, key);
+}
+
 /* What both ways to start need. */
 static int arm(struct mt_recorder *rec)
 {
@@ -223,7 +228,7 @@ static int arm(struct mt_recorder *rec)
 	if (!err)
 		err = mt_file_notes_new(&rec->notes);
 	if (!err)
-		err = mt_witness_new(&rec->witness);
+		err = mt_witness_new(knows_inode, rec->programs, &rec->witness);
 	if (!err)
 		err = mt_marks_new(&rec->marks);
 	if (!err) {
@@ -357,6 +362,8 @@ static int start_writing(struct mt_recorder *rec)
 		if (err)
 			mt_writer_free(writer);
 	}
+	mt_adoption_free(rec->adoption);
+	rec->adoption = NULL;
 	if (!err)
 		return 0;
 	mt_recorder_give_up(rec);

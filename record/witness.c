@@ -5,40 +5,65 @@
 
 #include "bpf/mt_ring.h"
 
-#define ROWS_MAX (1u << 20)	/* what comes later is not judged */
-#define ROWS_FIRST 1024u
+/*
+ * Of files that are known, and of files of processes. Those that have waited longest make room, and
+ * what they say then is final: no request is as old as that.
+ */
+#define ROWS_MAX 65536u
+#define BUCKETS 16384u
+#define NONE UINT32_MAX
 
 /* Of a file (pid 0), or of a file in a process. */
 struct row {
 	uint64_t ino;
+	uint64_t time;		/* first known (pid 0) or mapped; 0: not yet */
 	uint32_t dev;
 	uint32_t generation;
 	uint32_t pid;
-	uint64_t time;		/* first known (pid 0) or mapped; 0: not yet */
+	uint32_t next;		/* of the same bucket */
 	bool stopped;
 	bool used;
 };
 
-struct mt_witness {
-	pthread_mutex_t lock;
-	struct row *rows;	/* hashed, with room for as many again */
-	uint32_t size;		/* a power of two */
-	uint32_t n;
+struct rows {
+	struct row row[ROWS_MAX];	/* in a circle */
+	uint32_t n;			/* ever added */
+	uint32_t buckets[BUCKETS];
 };
 
-int mt_witness_new(struct mt_witness **ret_witness)
+struct mt_witness {
+	pthread_mutex_t lock;
+	mt_witness_excuse_fn excuse;
+	const void *arg;
+	struct rows *files;
+	struct rows *mapped;
+	uint64_t unseen;	/* among those that have made room */
+};
+
+static struct rows *new_rows(void)
+{
+	struct rows *rows = calloc(1, sizeof(*rows));	/* committed when used */
+
+	if (rows)
+		memset(rows->buckets, 0xff, sizeof(rows->buckets));
+	return rows;
+}
+
+int mt_witness_new(mt_witness_excuse_fn excuse, const void *arg, struct mt_witness **ret_witness)
 {
 	struct mt_witness *witness = calloc(1, sizeof(*witness));
 
 	if (!witness)
 		return -ENOMEM;
-	witness->size = ROWS_FIRST;
-	witness->rows = calloc(ROWS_FIRST, sizeof(*witness->rows));
-	if (!witness->rows) {
-		free(witness);
+	witness->excuse = excuse;
+	witness->arg = arg;
+	witness->files = new_rows();
+	witness->mapped = new_rows();
+	pthread_mutex_init(&witness->lock, NULL);
+	if (!witness->files || !witness->mapped) {
+		mt_witness_free(witness);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&witness->lock, NULL);
 	*ret_witness = witness;
 	return 0;
 }
@@ -48,7 +73,8 @@ void mt_witness_free(struct mt_witness *witness)
 	if (!witness)
 		return;
 	pthread_mutex_destroy(&witness->lock);
-	free(witness->rows);
+	free(witness->files);
+	free(witness->mapped);
 	free(witness);
 }
 
@@ -57,58 +83,75 @@ static struct mt_witness_file file_of(const struct row *row)
 	return (struct mt_witness_file){ row->ino, row->dev, row->generation };
 }
 
-/* Where the row is or would be; there always is a free one. */
-static struct row *place(struct row *rows, uint32_t size, uint32_t pid, struct mt_witness_file file)
+static uint32_t *bucket(struct rows *rows, uint32_t pid, struct mt_witness_file file)
 {
 	uint64_t hash = (file.ino ^ (uint64_t)file.dev << 40 ^ (uint64_t)pid << 20) *
 			0x9e3779b97f4a7c15ull;
-	uint32_t i = hash >> 32 & (size - 1);
 
-	while (rows[i].used && (rows[i].ino != file.ino || rows[i].dev != file.dev ||
-				rows[i].pid != pid))
-		i = (i + 1) & (size - 1);
-	return &rows[i];
+	return &rows->buckets[hash >> 32 & (BUCKETS - 1)];
 }
 
-static bool grow(struct mt_witness *witness)
+static struct row *find(struct rows *rows, uint32_t pid, struct mt_witness_file file)
 {
-	uint32_t size = 2 * witness->size, i;
-	struct row *rows, *old;
+	uint32_t i = *bucket(rows, pid, file);
 
-	if (witness->n >= ROWS_MAX)
-		return false;
-	rows = calloc(size, sizeof(*rows));
-	if (!rows)
-		return false;
-	for (i = 0; i < witness->size; i++) {
-		old = &witness->rows[i];
-		if (old->used)
-			*place(rows, size, old->pid, file_of(old)) = *old;
-	}
-	free(witness->rows);
-	witness->rows = rows;
-	witness->size = size;
-	return true;
+	while (i != NONE && (rows->row[i].ino != file.ino || rows->row[i].dev != file.dev ||
+			     rows->row[i].pid != pid))
+		i = rows->row[i].next;
+	return i == NONE ? NULL : &rows->row[i];
 }
 
-/* NULL: there is no room. */
-static struct row *find_or_add(struct mt_witness *witness, uint32_t pid,
+static bool known_at(const struct mt_witness *witness, struct mt_witness_file file, uint64_t time)
+{
+	const struct row *row = find(witness->files, 0, file);
+
+	return row && row->time && row->time <= time;
+}
+
+/* Was the row's file mapped without the watch having noticed? */
+static bool is_unseen(const struct mt_witness *witness, const struct row *row)
+{
+	const struct mt_inode_key key = {
+		.ino = row->ino, .dev = row->dev, .generation = row->generation,
+	};
+
+	if (!row->used || !row->pid || !row->time || row->stopped ||
+	    known_at(witness, file_of(row), row->time))
+		return false;
+	return !witness->excuse || !witness->excuse(witness->arg, &key);
+}
+
+static void make_room(struct mt_witness *witness, struct rows *rows, uint32_t at)
+{
+	struct row *row = &rows->row[at];
+	uint32_t *link;
+
+	if (!row->used)
+		return;
+	witness->unseen += is_unseen(witness, row);
+	link = bucket(rows, row->pid, file_of(row));
+	while (*link != at)
+		link = &rows->row[*link].next;
+	*link = row->next;
+}
+
+static struct row *find_or_add(struct mt_witness *witness, struct rows *rows, uint32_t pid,
 			       struct mt_witness_file file)
 {
-	struct row *row = place(witness->rows, witness->size, pid, file);
+	struct row *row = find(rows, pid, file);
+	uint32_t at, *first;
 
-	if (row->used)
+	if (row)
 		return row;
-	if (2 * (witness->n + 1) > witness->size) {
-		if (!grow(witness))
-			return NULL;
-		row = place(witness->rows, witness->size, pid, file);
-	}
+	at = rows->n++ % ROWS_MAX;
+	make_room(witness, rows, at);
+	first = bucket(rows, pid, file);
+	row = &rows->row[at];
 	*row = (struct row){
 		.ino = file.ino, .dev = file.dev, .generation = file.generation, .pid = pid,
-		.used = true,
+		.next = *first, .used = true,
 	};
-	witness->n++;
+	*first = at;
 	return row;
 }
 
@@ -117,28 +160,17 @@ void mt_witness_known(struct mt_witness *witness, struct mt_witness_file file, u
 	struct row *row;
 
 	pthread_mutex_lock(&witness->lock);
-	row = find_or_add(witness, 0, file);
-	if (row && !row->time)
+	row = find_or_add(witness, witness->files, 0, file);
+	if (!row->time)
 		row->time = time;
 	pthread_mutex_unlock(&witness->lock);
 }
 
 void mt_witness_stopped(struct mt_witness *witness, uint32_t pid, struct mt_witness_file file)
 {
-	struct row *row;
-
 	pthread_mutex_lock(&witness->lock);
-	row = find_or_add(witness, pid, file);
-	if (row)
-		row->stopped = true;
+	find_or_add(witness, witness->mapped, pid, file)->stopped = true;
 	pthread_mutex_unlock(&witness->lock);
-}
-
-static bool known_at(const struct mt_witness *witness, struct mt_witness_file file, uint64_t time)
-{
-	const struct row *row = place(witness->rows, witness->size, 0, file);
-
-	return row->used && row->time && row->time <= time;
 }
 
 void mt_witness_mapped(struct mt_witness *witness, uint32_t pid, struct mt_witness_file file,
@@ -148,35 +180,23 @@ void mt_witness_mapped(struct mt_witness *witness, uint32_t pid, struct mt_witne
 
 	pthread_mutex_lock(&witness->lock);
 	if (!known_at(witness, file, time)) {
-		row = find_or_add(witness, pid, file);
-		if (row && (!row->time || row->time > time))
+		row = find_or_add(witness, witness->mapped, pid, file);
+		if (!row->time || row->time > time)
 			row->time = time;
-		if (row)
-			row->generation = file.generation;
+		row->generation = file.generation;
 	}
 	pthread_mutex_unlock(&witness->lock);
 }
 
-uint64_t mt_witness_unseen(struct mt_witness *witness, mt_witness_excuse_fn excuse,
-			   const void *arg)
+uint64_t mt_witness_unseen(struct mt_witness *witness)
 {
-	struct mt_inode_key key;
-	uint64_t unseen = 0;
-	struct row *row;
+	uint64_t unseen;
 	uint32_t i;
 
 	pthread_mutex_lock(&witness->lock);
-	for (i = 0; i < witness->size; i++) {
-		row = &witness->rows[i];
-		if (!row->pid || !row->time || row->stopped ||
-		    known_at(witness, file_of(row), row->time))
-			continue;
-		key = (struct mt_inode_key){
-			.ino = row->ino, .dev = row->dev, .generation = row->generation,
-		};
-		if (!excuse || !excuse(arg, &key))
-			unseen++;
-	}
+	unseen = witness->unseen;
+	for (i = 0; i < ROWS_MAX && witness->mapped->row[i].used; i++)
+		unseen += is_unseen(witness, &witness->mapped->row[i]);
 	pthread_mutex_unlock(&witness->lock);
 	return unseen;
 }

@@ -20,8 +20,11 @@ struct mt_witness_file {
 	uint32_t generation;	/* as perf says; not compared */
 };
 
-/* All functions may be called by any thread. */
-int mt_witness_new(struct mt_witness **ret_witness);
+/* Is the file known by this name too? Asked with a lock held. */
+typedef bool (*mt_witness_excuse_fn)(const void *arg, const struct mt_inode_key *key);
+
+/* All functions may be called by any thread. Memory is fixed. excuse may be NULL. */
+int mt_witness_new(mt_witness_excuse_fn excuse, const void *arg, struct mt_witness **ret_witness);
 void mt_witness_free(struct mt_witness *witness);
 
 /* From this time on calls into the file are seen. The first time counts. */
@@ -34,10 +37,8 @@ void mt_witness_mapped(struct mt_witness *witness, uint32_t pid, struct mt_witne
 
 /*
  * How many files in how many processes were mapped without the watch having noticed, leaving out
- * those that excuse (which may be NULL) says are known by this name too.
+ * those that are excused.
  */
-typedef bool (*mt_witness_excuse_fn)(const void *arg, const struct mt_inode_key *key);
-uint64_t mt_witness_unseen(struct mt_witness *witness, mt_witness_excuse_fn excuse,
-			   const void *arg);
+uint64_t mt_witness_unseen(struct mt_witness *witness);
 
 #endif

@@ -149,6 +149,67 @@ wait $recorder
 is 'a storm: recorded' $? 0
 is "a storm: $rss KiB is under 64 MiB" "$([ "$rss" -lt 65536 ] && echo yes)" yes
 
+# Threads and processes without end: what has ended leaves nothing behind. Their numbers are counted
+# exactly all the same.
+cat >churn.c <<'EOF'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void *use(void *arg)
+{
+	free(malloc(77));
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + atoi(argv[argc - 1]);
+	long threads = 1, processes = 1;
+	pthread_t thread;
+	int i;
+
+	while (time(NULL) < end) {
+		for (i = 0; i < 20; i++)
+			if (!pthread_create(&thread, NULL, use, NULL) && !pthread_join(thread, NULL))
+				threads++;
+		if (fork() == 0) {
+			use(NULL);
+			_exit(0);
+		}
+		wait(NULL);
+		processes++;
+	}
+	printf("%ld %ld\n", processes, threads + processes - 1);
+	return 0;
+}
+EOF
+cc -O1 -o churn churn.c -lpthread || exit
+rss_of()
+{
+	awk '/^RssAnon/ {print $2}' "/proc/$1/status" 2>/dev/null
+}
+mt-record -q --pressure-timeout inf -o run.mt -- ./churn 18 >out.txt 2>err.txt &
+recorder=$!
+sleep 7
+early=$(rss_of $recorder)
+late=0
+while now=$(rss_of $recorder) && [ -n "$now" ]; do
+	[ "$now" -gt "$late" ] && late=$now
+	sleep 0.5
+done
+wait $recorder
+is 'churn: recorded' $? 0
+read -r processes threads <out.txt
+echo "note churn: $processes processes, $threads threads; $early KiB, then $late KiB"
+is 'churn: there were many' "$([ "${threads:-0}" -gt 20000 ] && echo yes)" yes
+is 'churn: the memory stays' "$([ "$late" -le $((early + 640)) ] && echo yes)" yes
+mt-report stat --json run.mt >stat.json 2>stat.err
+holds 'churn: processes' "(s['processes'], ${processes:-0})"
+holds 'churn: threads' "(s['threads'], ${threads:-0})"
+holds 'churn: nothing lost' 'sum(s["lost"].values()) == 0'
+
 # Polling: a look at the rings about every millisecond, whether there are events or not, and none of
 # them wakes the recorder. It uses little of a processor while there are none.
 cat >looks.py <<'EOF'

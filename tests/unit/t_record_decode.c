@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include "bpf/mt_ring.h"
+#include "record/id_table.h"
 #include "record/mmap_events.h"
 #include "record/writer.h"
 #include "report/reader.h"
 #include "tests/unit/artifact_fixture.h"
+#include "tests/unit/resident.h"
 
 static char path[] = "/tmp/t_record_decode.XXXXXX";
 static struct mt_writer *writer;
@@ -248,4 +250,101 @@ Test(decode, records_of_the_wrong_size_are_counted_not_read)
 	cr_assert_eq(mt_decoder_event(decoder, &rec, sizeof(rec)), 0);
 	cr_assert_eq(mt_decoder_malformed(decoder), 4);
 	cr_assert_null(written(MT_BLOCK_EVENTS));
+}
+
+static void end(uint32_t kind, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	struct mt_ring_exit rec = { .hdr = hdr(kind, pid, tid, time) };
+
+	cr_assert_eq(mt_decoder_event(decoder, &rec, sizeof(rec)), 0);
+}
+
+static void start_thread(uint32_t pid, uint32_t tid, uint64_t time)
+{
+	struct mt_ring_fork rec = {
+		.hdr = hdr(MT_RING_THREAD, pid, pid, time), .child_pid = pid, .child_tid = tid,
+	};
+
+	cr_assert_eq(mt_decoder_event(decoder, &rec, sizeof(rec)), 0);
+}
+
+/* Also when its last record is late: it must not be taken for another process. */
+Test(decode, what_has_ended_is_forgotten)
+{
+	const struct mt_block *block;
+
+	fork_process(100, 200, 20);
+	call(200, 200, 25, 1);
+	end(MT_RING_THREAD_EXIT, 200, 200, 30);
+	end(MT_RING_EXIT, 200, 200, 31);
+	cr_assert_eq(mt_decoder_held(decoder), 4);
+	mt_decoder_age(decoder);
+	cr_assert_eq(mt_decoder_held(decoder), 4);
+	mt_decoder_age(decoder);
+	cr_assert_eq(mt_decoder_held(decoder), 2);
+	end(MT_RING_THREAD_EXIT, 200, 201, 32);
+	end(MT_RING_EXIT, 200, 200, 33);
+	end(MT_RING_THREAD_EXIT, 100, 101, 34);
+	cr_assert_eq(mt_decoder_processes(decoder), 2);
+	cr_assert_eq(mt_decoder_threads(decoder), 2);
+
+	fork_process(100, 200, 40);
+	call(200, 200, 45, 2);
+	block = written(MT_BLOCK_EVENTS);
+	cr_assert_eq(block->events[0].thread, 1);
+	cr_assert_eq(block->events[1].thread, 2);
+	block = written(MT_BLOCK_LIFECYCLE);
+	cr_assert_eq(block->n, 8u, "%u rows", block->n);
+}
+
+/* Three million processes with a thread more each, whose ids come again. */
+Test(decode, memory_goes_with_those_that_live, .timeout = 120)
+{
+	size_t before = 0, after;
+	uint32_t i, pid = 1000;
+
+	for (i = 1; i <= 3000000; i++) {
+		fork_process(100, pid, i * 10ull);
+		start_thread(pid, pid + 1, i * 10ull + 1);
+		call(pid, pid + 1, i * 10ull + 2, i);
+		end(MT_RING_THREAD_EXIT, pid, pid + 1, i * 10ull + 3);
+		end(MT_RING_THREAD_EXIT, pid, pid, i * 10ull + 4);
+		end(MT_RING_EXIT, pid, pid, i * 10ull + 5);
+		pid = pid < 4000000 ? pid + 2 : 1000;
+		if (i % 1000)
+			continue;
+		cr_assert_eq(mt_decoder_write_events(decoder), 0);
+		mt_decoder_age(decoder);
+		cr_assert_leq(mt_decoder_held(decoder), 2 + 2 * 3000);
+		if (i == 100000)
+			before = resident_bytes();
+	}
+	after = resident_bytes();
+	cr_assert_eq(mt_decoder_processes(decoder), 3000001);
+	cr_assert_eq(mt_decoder_threads(decoder), 6000001);
+	/* The file's index grows: it is bounded elsewhere. */
+	cr_assert_leq(after, before + (512 << 10), "%zu, then %zu", before, after);
+}
+
+/* More threads at once than there are places for: what they do is counted. */
+Test(decode, what_finds_no_place_is_counted, .timeout = 60)
+{
+	struct mt_ring_stack stack = { .pid = 100, .tid = 3000000, .time = 70 };
+	const struct mt_block *block;
+	uint32_t i;
+
+	for (i = 1; i < MT_ID_SLOTS_MAX; i++)
+		start_thread(100, 100 + i, 50);
+	cr_assert_eq(mt_decoder_no_place(decoder, MT_NO_PLACE_LIFECYCLE), 0);
+	start_thread(100, 3000000, 60);
+	call(100, 3000000, 61, 1);
+	call(100, 3000000, 62, 1);
+	call(100, 100 + i - 1, 63, 2);
+	cr_assert_eq(mt_decoder_stack(decoder, &stack, sizeof(stack)), 0);
+	cr_assert_eq(mt_decoder_no_place(decoder, MT_NO_PLACE_LIFECYCLE), 1);
+	cr_assert_eq(mt_decoder_no_place(decoder, MT_NO_PLACE_EVENT), 2);
+	cr_assert_eq(mt_decoder_no_place(decoder, MT_NO_PLACE_STACK), 1);
+	block = written(MT_BLOCK_EVENTS);
+	cr_assert_eq(block->n, 1u, "%u rows", block->n);
+	cr_assert_eq(block->events[0].thread, i - 1);
 }

@@ -3,10 +3,12 @@
 
 #include <criterion/criterion.h>
 
+#include "tests/unit/resident.h"
+
 Test(id_table, a_reused_id_means_what_it_meant_at_the_time)
 {
 	struct mt_id_table *table;
-	uint32_t a, b, c;
+	uint32_t a, b, c, owner;
 
 	cr_assert_eq(mt_id_table_new(&table), 0);
 	a = mt_id_table_add(table, 4242, 100, 7);
@@ -17,14 +19,103 @@ Test(id_table, a_reused_id_means_what_it_meant_at_the_time)
 	cr_assert_eq(c, 2);
 	cr_assert_eq(mt_id_table_count(table), 3);
 
-	cr_assert_eq(mt_id_table_find(table, 4242, 99), MT_ID_NONE);
-	cr_assert_eq(mt_id_table_find(table, 4242, 100), a);
-	cr_assert_eq(mt_id_table_find(table, 4242, 199), a);
-	cr_assert_eq(mt_id_table_find(table, 4242, 200), c);
-	cr_assert_eq(mt_id_table_find(table, 4242, UINT64_MAX), c);
-	cr_assert_eq(mt_id_table_find(table, 4243, UINT64_MAX), b);
-	cr_assert_eq(mt_id_table_find(table, 1, UINT64_MAX), MT_ID_NONE);
-	cr_assert_eq(mt_id_table_owner(table, c), 9);
+	cr_assert_eq(mt_id_table_find(table, 4242, 99, NULL), MT_ID_NONE);
+	cr_assert_eq(mt_id_table_find(table, 4242, 100, NULL), a);
+	cr_assert_eq(mt_id_table_find(table, 4242, 199, &owner), a);
+	cr_assert_eq(owner, 7);
+	cr_assert_eq(mt_id_table_find(table, 4242, 200, &owner), c);
+	cr_assert_eq(owner, 9);
+	cr_assert_eq(mt_id_table_find(table, 4242, UINT64_MAX, NULL), c);
+	cr_assert_eq(mt_id_table_find(table, 4243, UINT64_MAX, NULL), b);
+	cr_assert_eq(mt_id_table_find(table, 1, UINT64_MAX, NULL), MT_ID_NONE);
+	mt_id_table_free(table);
+}
+
+/* Told of later, in force earlier. */
+Test(id_table, an_older_entry_may_come_late)
+{
+	struct mt_id_table *table;
+
+	cr_assert_eq(mt_id_table_new(&table), 0);
+	cr_assert_eq(mt_id_table_add(table, 7, 200, 0), 0);
+	cr_assert_eq(mt_id_table_add(table, 7, 100, 0), 1);
+	cr_assert_eq(mt_id_table_find(table, 7, 150, NULL), 1);
+	cr_assert_eq(mt_id_table_find(table, 7, 250, NULL), 0);
+	mt_id_table_age(table);
+	mt_id_table_age(table);
+	cr_assert_eq(mt_id_table_find(table, 7, 150, NULL), MT_ID_NONE);
+	cr_assert_eq(mt_id_table_find(table, 7, 250, NULL), 0);
+	mt_id_table_free(table);
+}
+
+Test(id_table, what_has_ended_answers_until_the_second_time_of_aging)
+{
+	struct mt_id_table *table;
+
+	cr_assert_eq(mt_id_table_new(&table), 0);
+	cr_assert_eq(mt_id_table_add(table, 5, 100, 1), 0);
+	cr_assert_eq(mt_id_table_add(table, 5 + 65536, 100, 1), 1);	/* of the same bucket */
+	mt_id_table_end(table, 5, 300);
+	mt_id_table_end(table, 5, 300);
+	mt_id_table_end(table, 6, 300);
+	mt_id_table_age(table);
+	cr_assert_eq(mt_id_table_find(table, 5, 200, NULL), 0);
+	cr_assert_eq(mt_id_table_held(table), 2);
+	mt_id_table_age(table);
+	cr_assert_eq(mt_id_table_find(table, 5, 200, NULL), MT_ID_NONE);
+	cr_assert_eq(mt_id_table_find(table, 5 + 65536, 200, NULL), 1);
+	cr_assert_eq(mt_id_table_held(table), 1);
+
+	/* The id's next use ends one whose end nobody told of. */
+	cr_assert_eq(mt_id_table_add(table, 5 + 65536, 400, 2), 2);
+	mt_id_table_age(table);
+	cr_assert_eq(mt_id_table_find(table, 5 + 65536, 399, NULL), 1);
+	mt_id_table_age(table);
+	cr_assert_eq(mt_id_table_find(table, 5 + 65536, 399, NULL), MT_ID_NONE);
+	cr_assert_eq(mt_id_table_find(table, 5 + 65536, 400, NULL), 2);
+	cr_assert_eq(mt_id_table_count(table), 3);
+	mt_id_table_free(table);
+}
+
+/* As many as live at the same time, whatever has lived before. */
+Test(id_table, memory_goes_with_those_that_live)
+{
+	struct mt_id_table *table;
+	size_t before = 0, after;
+	uint32_t i, pid = 1;
+
+	cr_assert_eq(mt_id_table_new(&table), 0);
+	for (i = 0; i < 20000000; i++) {
+		cr_assert_eq(mt_id_table_add(table, pid, i, 0), i);
+		if (i % 3)	/* the end of the others was missed */
+			mt_id_table_end(table, pid, i);
+		pid = pid % 32767 + 1;
+		if (i % 5000 == 0)
+			mt_id_table_age(table);
+		if (i == 200000)
+			before = resident_bytes();
+	}
+	after = resident_bytes();
+	cr_assert_leq(mt_id_table_held(table), 32767 + 3 * 5000);
+	cr_assert_leq(after, before + (64 << 10), "%zu, then %zu", before, after);
+	mt_id_table_free(table);
+}
+
+Test(id_table, more_than_there_are_places_for)
+{
+	struct mt_id_table *table;
+	uint32_t i;
+
+	cr_assert_eq(mt_id_table_new(&table), 0);
+	for (i = 0; i < MT_ID_SLOTS_MAX; i++)
+		cr_assert_eq(mt_id_table_add(table, i, 1, 0), i);
+	cr_assert_eq(mt_id_table_add(table, i, 1, 0), MT_ID_NONE);
+	mt_id_table_end(table, 77, 2);
+	mt_id_table_age(table);
+	cr_assert_eq(mt_id_table_add(table, i, 1, 0), MT_ID_NONE);
+	mt_id_table_age(table);
+	cr_assert_eq(mt_id_table_add(table, i, 1, 0), MT_ID_SLOTS_MAX);
+	cr_assert_eq(mt_id_table_find(table, 78, 5, NULL), 78);
 	mt_id_table_free(table);
 }
 
@@ -35,7 +126,7 @@ Test(id_table, ids_beyond_the_kernels_limit_are_refused)
 	cr_assert_eq(mt_id_table_new(&table), 0);
 	cr_assert_eq(mt_id_table_add(table, 1u << 22, 1, 0), MT_ID_NONE);
 	cr_assert_eq(mt_id_table_add(table, UINT32_MAX, 1, 0), MT_ID_NONE);
-	cr_assert_eq(mt_id_table_find(table, UINT32_MAX, 1), MT_ID_NONE);
+	cr_assert_eq(mt_id_table_find(table, UINT32_MAX, 1, NULL), MT_ID_NONE);
 	cr_assert_eq(mt_id_table_add(table, (1u << 22) - 1, 1, 0), 0);
 	mt_id_table_free(table);
 	mt_id_table_free(NULL);
