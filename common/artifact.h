@@ -36,6 +36,7 @@ struct mt_buf;
 #define MT_IMAGE_MAX (16ull << 30)		/* bytes of an image */
 #define MT_IMAGES_MAX (1u << 20)
 #define MT_FRAMES_MAX (1u << 26)
+#define MT_SEEK_FRAMES_MAX (1u << 20)		/* beyond, a recording has no seek table */
 #define MT_TRAILER_FRAMES_MAX (1u << 22)	/* beyond, a trailer has no frame_kinds */
 
 enum mt_block_kind {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define INDEX_STEP 65536u
+_Static_assert(MT_SEEK_FRAMES_MAX % INDEX_STEP == 0, "never more");
 
 int mt_frame_file_init(struct mt_frame_file *file, int fd)
 {
@@ -62,12 +63,15 @@ int mt_frame_file_write(struct mt_frame_file *file, const void *frame, size_t si
 	return err;
 }
 
+/* Beyond what the index holds there is none: readers walk the frames then. */
 static int index_add(struct mt_frame_file *file, size_t size, size_t content, uint32_t kinds)
 {
 	struct mt_frame_entry *index;
 
-	if (file->n_index == MT_FRAMES_MAX)
+	if (file->n_frames == MT_FRAMES_MAX)
 		return -MT_E_LIMIT;
+	if (file->n_frames++ != file->n_index || file->n_index == MT_SEEK_FRAMES_MAX)
+		return 0;
 	if (file->n_index == file->cap_index) {
 		index = reallocarray(file->index, file->cap_index + INDEX_STEP, sizeof(*index));
 		if (!index)
@@ -79,6 +83,11 @@ static int index_add(struct mt_frame_file *file, size_t size, size_t content, ui
 		.size = (uint32_t)size, .content = (uint32_t)content, .kinds = kinds,
 	};
 	return 0;
+}
+
+bool mt_frame_file_indexed(const struct mt_frame_file *file)
+{
+	return file->n_frames == file->n_index;
 }
 
 int mt_frame_file_pack(struct mt_frame_file *file, struct mt_packer *packer,

@@ -7,6 +7,8 @@
 #ifndef MT_FRAME_FILE_H
 #define MT_FRAME_FILE_H
 
+#include <stdbool.h>
+
 #include "common/seek_table.h"
 
 struct mt_buf;
@@ -17,14 +19,22 @@ struct mt_frame_file {
 	bool seekable;
 	uint64_t start;		/* of the artifact in the file */
 	uint64_t bytes;		/* written since, whole frames */
+	/*
+	 * Of the first MT_SEEK_FRAMES_MAX: 12 MB, and as much again when the file is finished. A
+	 * recorder writes 2 to 8 frames a second, and one more for every 32768 events.
+	 */
 	struct mt_frame_entry *index;
 	uint32_t n_index;
 	uint32_t cap_index;
+	uint32_t n_frames;
 };
 
 /* From fd's position on; fd stays the caller's to close. 0, -ENOMEM. */
 int mt_frame_file_init(struct mt_frame_file *file, int fd);
 void mt_frame_file_release(struct mt_frame_file *file);
+
+/* Does the index hold all frames? */
+bool mt_frame_file_indexed(const struct mt_frame_file *file);
 
 /* Bytes that are a frame, without an entry in the index. 0, -errno. */
 int mt_frame_file_write(struct mt_frame_file *file, const void *frame, size_t size);

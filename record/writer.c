@@ -290,7 +290,7 @@ static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trai
 	filled.stacks = writer->stack_count;
 	filled.max_lag = writer->max_lag;
 	filled.n_frames = 0;
-	if (n <= MT_TRAILER_FRAMES_MAX) {
+	if (mt_frame_file_indexed(&writer->file) && n <= MT_TRAILER_FRAMES_MAX) {
 		kinds = calloc(n, sizeof(*kinds));
 		if (!kinds)
 			return -ENOMEM;
@@ -322,10 +322,11 @@ int mt_writer_finish(struct mt_writer *writer, const struct mt_trailer *trailer)
 	err = flush_events(writer);
 	if (!err)
 		err = write_trailer(writer, trailer);
-	if (!err)
+	if (!err && mt_frame_file_indexed(&writer->file)) {
 		err = mt_seek_table_encode(&table, writer->file.index, writer->file.n_index);
-	if (!err)
-		err = mt_frame_file_write(&writer->file, table.data, table.len);
+		if (!err)
+			err = mt_frame_file_write(&writer->file, table.data, table.len);
+	}
 	mt_buf_release(&table);
 	return stick(writer, err);
 }

@@ -2,7 +2,8 @@
  * record/writer.h - rows into blocks, blocks into frames, frames into the artifact file.
  *
  * Used by one thread. All large memory is allocated when the writer is opened; the frame
- * index alone grows, in large steps. Rows are copied or encoded before a function
+ * index alone grows, in large steps, up to MT_SEEK_FRAMES_MAX frames. A longer file has
+ * neither seek table nor frame kinds. Rows are copied or encoded before a function
  * returns. They reach the file when enough of them have gathered, and at
  * every checkpoint; a row given earlier never stands behind a row of a kind that comes later
  * in this order: lifecycle, stacks, events, mappings, files, coverage, marks, loss. So what

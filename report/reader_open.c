@@ -140,8 +140,9 @@ static int find_frames(struct mt_reader *reader)
 
 	err = mt_seek_table_read(reader->fd, reader->file_size, &entries, &n);
 	if (err == -MT_E_NO_DATA) {
-		reader->no_index = true;
-		return walk(reader);
+		err = walk(reader);
+		reader->no_index = reader->n_frames <= MT_SEEK_FRAMES_MAX;
+		return err;
 	}
 	if (err)
 		return err;

@@ -2,6 +2,7 @@
 #include "common/error.h"
 #include "report/reader.h"
 #include "tests/unit/artifact_fixture.h"
+#include "tests/unit/resident.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -250,4 +251,32 @@ Test(writer, over_large_rows_are_refused)
 	cr_assert_eq(mt_writer_lifecycle(writer, &row, 1), -MT_E_LIMIT);
 	cr_assert_eq(mt_writer_checkpoint(writer, &fixture_checkpoint), -MT_E_LIMIT);
 	free(name);
+}
+
+/* The index is all that grows with the file, and it ends: such a file is whole without one. */
+Test(writer, more_frames_than_are_indexed, .timeout = 120)
+{
+	struct mt_checkpoint checkpoint = fixture_checkpoint;
+	struct mt_reader_end end;
+	size_t start, most, at_end;
+	uint32_t i;
+
+	cr_assert_eq(mt_writer_open(fd, &fixture_header, &writer), 0);
+	put_all();
+	start = resident_bytes();
+	/* Header, lifecycle, stacks and events have frames of their own. */
+	for (i = 0; i < MT_SEEK_FRAMES_MAX; i++)
+		cr_assert_eq(mt_writer_checkpoint(writer, &checkpoint), 0);
+	most = resident_bytes();
+	for (i = 0; i < 200000; i++)
+		cr_assert_eq(mt_writer_checkpoint(writer, &checkpoint), 0);
+	cr_assert_eq(mt_writer_finish(writer, &trailer), 0);
+	at_end = resident_bytes();
+	cr_assert_leq(most, start + (18 << 20), "%zu, then %zu", start, most);
+	cr_assert_leq(at_end, most + (1 << 20), "%zu, then %zu", most, at_end);
+
+	end = end_of_file();
+	cr_assert_eq(end.kind, MT_END_COMPLETE);
+	cr_assert(!end.no_index);
+	cr_assert_gt(end.frames, MT_SEEK_FRAMES_MAX + 200000);
 }
