@@ -22,6 +22,9 @@
 struct mt_buf;
 
 #define MT_FORMAT_VERSION 1
+#define MT_FORMAT_VERSION_SAMPLED 2		/* of a file with sample_bytes */
+#define MT_READER_VERSION 2			/* the highest that is known */
+#define MT_SAMPLE_BYTES_MAX (1ull << 32)
 #define MT_FRAME_CONTENT_MAX (16u << 20)	/* a frame's uncompressed bytes */
 #define MT_BLOCK_EVENTS_MAX (1u << 18)		/* rows of one block */
 #define MT_BLOCK_ROWS_MAX (1u << 16)		/* lifecycle, mappings, loss, files, coverage */
@@ -76,6 +79,7 @@ struct mt_header {
 	uint32_t stack_size;		/* --stack-size */
 	uint64_t ring_size;
 	uint64_t stack_ring_size;
+	uint64_t sample_bytes;		/* --sample-bytes; 0: every allocation is there */
 	const char *watch;		/* "tracepoint", "fentry" */
 	const char *attach;		/* "multi", "perf", "session" */
 	const char *mapping_source;	/* "perf", "proc" */

@@ -135,6 +135,7 @@ uint8_t *mt_field_put(uint8_t *p, const struct mt_field *field, const void *row)
 	case MT_FIELD_U32:
 		return mt_mp_put_uint(p, GET(uint32_t, row, field->offset));
 	case MT_FIELD_U64:
+	case MT_FIELD_MAYBE_U64:
 		return mt_mp_put_uint(p, GET(uint64_t, row, field->offset));
 	case MT_FIELD_I32:
 		return mt_mp_put_int(p, GET(int32_t, row, field->offset));
@@ -266,6 +267,7 @@ int mt_field_get(struct mt_mp_cursor *cur, const struct mt_field *field, void *r
 	case MT_FIELD_U32:
 		return get_u32(cur, (uint32_t *)at);
 	case MT_FIELD_U64:
+	case MT_FIELD_MAYBE_U64:
 		return mt_mp_read_uint(cur, (uint64_t *)at);
 	case MT_FIELD_I32:
 		return get_i32(cur, (int32_t *)at);

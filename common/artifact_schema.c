@@ -26,6 +26,7 @@ static const struct mt_field header_fields[] = {
 	F(U32, stack_size),
 	F(U64, ring_size),
 	F(U64, stack_ring_size),
+	F(MAYBE_U64, sample_bytes),
 	F(STR, watch),
 	F(STR, attach),
 	F(STR, mapping_source),

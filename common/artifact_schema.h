@@ -24,6 +24,7 @@ enum mt_field_kind {
 	MT_FIELD_OPT_I32,	/* an int32_t, nil unless the bool at count is set */
 	MT_FIELD_STRS,		/* const char ** and a count */
 	MT_FIELD_LIST32,	/* const uint32_t * and a count; left out if the count is 0 */
+	MT_FIELD_MAYBE_U64,	/* a key's value, left out if it is 0 */
 };
 
 struct mt_field {

@@ -119,8 +119,10 @@ static uint8_t *put_columns(uint8_t *p, const struct mt_table *table, const void
 /* Left out of a map when it says nothing. */
 static bool left_out(const struct mt_field *field, const void *row)
 {
-	return field->kind == MT_FIELD_LIST32 &&
-	       !*(const uint32_t *)((const char *)row + field->count);
+	const char *at = row;
+
+	return (field->kind == MT_FIELD_LIST32 && !*(const uint32_t *)(at + field->count)) ||
+	       (field->kind == MT_FIELD_MAYBE_U64 && !*(const uint64_t *)(at + field->offset));
 }
 
 static uint8_t *put_map(uint8_t *p, const struct mt_table *table, const void *row)
@@ -307,7 +309,7 @@ int mt_table_decode(struct mt_block *block, const struct mt_table *table, struct
 					 block->arena);
 		else if (fields[k].pos)
 			err = mt_field_get(&fields[k], &table->fields[k], rows, block->arena);
-		else if (table->fields[k].kind != MT_FIELD_LIST32)
+		else if (!left_out(&table->fields[k], rows))
 			err = -MT_E_CORRUPT;
 		if (err)
 			return err;

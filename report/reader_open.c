@@ -196,8 +196,10 @@ static int read_header(struct mt_reader *reader)
 			      MT_KIND_BIT(MT_BLOCK_HEADER), &used);
 	if (err || reader->header.kind != MT_BLOCK_HEADER)
 		return header_error(&reader->content, err);
-	if (reader->header.header->min_reader_version > MT_FORMAT_VERSION)
+	if (reader->header.header->min_reader_version > MT_READER_VERSION)
 		return -MT_E_NEWER_FORMAT;
+	if (reader->header.header->sample_bytes > MT_SAMPLE_BYTES_MAX)
+		return -MT_E_LIMIT;
 	return used == reader->content.len ? 0 : -MT_E_CORRUPT;
 }
 

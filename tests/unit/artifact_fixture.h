@@ -246,6 +246,7 @@ static inline void check_header(const struct mt_header *a, const struct mt_heade
 	uint32_t i;
 
 	cr_assert_eq(a->format_version, b->format_version);
+	cr_assert_eq(a->sample_bytes, b->sample_bytes);
 	cr_assert_eq(a->min_reader_version, b->min_reader_version);
 	cr_assert_str_eq(a->producer, b->producer);
 	cr_assert_str_eq(a->arch, b->arch);

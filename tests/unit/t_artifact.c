@@ -53,6 +53,27 @@ Test(artifact, header_round_trip)
 	check_header(block.header, &fixture_header);
 }
 
+/* Only the header of a sampled recording has the key at all. */
+Test(artifact, sampling_is_said_if_there_is_any)
+{
+	static const char key[] = "sample_bytes";
+	struct mt_header header = fixture_header;
+
+	header.sample_bytes = 0;
+	cr_assert_eq(mt_encode_header(&buf, &header), 0);
+	cr_assert_null(memmem(buf.data, buf.len, key, strlen(key)));
+	decode_as(MT_BLOCK_HEADER, 1);
+	cr_assert_eq(block.header->sample_bytes, 0);
+
+	mt_buf_reset(&buf);
+	header.sample_bytes = MT_SAMPLE_BYTES_MAX;
+	cr_assert_eq(mt_encode_header(&buf, &header), 0);
+	cr_assert_not_null(memmem(buf.data, buf.len, key, strlen(key)));
+	decode_as(MT_BLOCK_HEADER, 1);
+	cr_assert_eq(block.header->sample_bytes, MT_SAMPLE_BYTES_MAX);
+	check_header(block.header, &header);
+}
+
 #define ROUND_TRIP(name, KIND, member, check) \
 Test(artifact, name##_round_trip) \
 { \

@@ -341,7 +341,8 @@ static int open_with(uint32_t version, uint32_t min_reader)
 Test(damage, newer_formats)
 {
 	cr_assert_eq(open_with(MT_FORMAT_VERSION + 7, 1), 0);
-	cr_assert_eq(open_with(MT_FORMAT_VERSION + 1, MT_FORMAT_VERSION + 1), -MT_E_NEWER_FORMAT);
+	cr_assert_eq(open_with(MT_READER_VERSION + 1, MT_READER_VERSION + 1), -MT_E_NEWER_FORMAT);
+	cr_assert_eq(open_with(MT_READER_VERSION, MT_READER_VERSION), 0);
 }
 
 /* Two artifacts run together are not one. */
