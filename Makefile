@@ -52,7 +52,7 @@ MSGPACK := $(shell $(PKG_CONFIG) --exists msgpack-c && echo msgpack-c || echo ms
 PKGS_common := libzstd
 PKGS_record := libbpf libzstd
 PKGS_report := libdw libelf libzstd liblzma
-LIBS_report := -liberty
+LIBS_report := -liberty -lm
 PKGS_tests := criterion libunwind-generic $(PKGS_report) $(MSGPACK)
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
 
@@ -93,7 +93,7 @@ UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(sort $(wildcard tests/unit/t_*.c
 UNIT := $(filter-out $(if $(filter-out x86_64,$(MACHINE)),%/t_cfi_oracle %/t_unwind_oracle),$(UNIT))
 $(O)/unit/t_record_%: $(O)/tests/unit/t_record_%.o $(RECORD_LIB) $(READER) $(COMMON)
 	@mkdir -p $(@D)
-	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,criterion $(PKGS_record) $(MSGPACK)) -o $@
+	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,criterion $(PKGS_record) $(MSGPACK)) -lm -o $@
 # What these test stops real processes; they stand for the loaded programs themselves.
 $(O)/unit/t_record_stopped $(O)/unit/t_record_pressure: LDFLAGS += -Wl,-z,muldefs
 $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)

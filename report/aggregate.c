@@ -89,10 +89,12 @@ int mt_profile_find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot)
 
 static void drop_block(struct mt_profile *p, const struct mt_live_block *block)
 {
-	mt_tally_drop(&p->stacks[block->stack], block->size, p->epoch);
-	mt_tally_drop(&p->threads[block->thread].tally, block->size, p->epoch);
-	p->bytes -= block->size;
-	p->blocks--;
+	struct mt_share share = mt_share_of(block->size, p->scope.sample_bytes);
+
+	mt_tally_drop(&p->stacks[block->stack], share, p->epoch);
+	mt_tally_drop(&p->threads[block->thread].tally, share, p->epoch);
+	p->bytes -= share.bytes;
+	p->blocks -= share.blocks;
 }
 
 enum settle { LEAKED, DISCARDED };
@@ -102,6 +104,7 @@ static void settle_space(struct mt_profile *p, uint32_t space, enum settle how)
 {
 	const struct mt_blocks_table *blocks = &p->live.spaces[space].blocks;
 	const struct mt_live_block *block;
+	struct mt_share share;
 	size_t i;
 
 	for (i = 0; i < blocks->cap; i++) {
@@ -109,12 +112,13 @@ static void settle_space(struct mt_profile *p, uint32_t space, enum settle how)
 		if (!block->addr)
 			continue;
 		drop_block(p, block);
+		share = mt_share_of(block->size, p->scope.sample_bytes);
 		if (how == DISCARDED) {
-			p->totals.discarded_blocks++;
-			p->totals.discarded_bytes += block->size;
+			p->totals.discarded_blocks += share.blocks;
+			p->totals.discarded_bytes += share.bytes;
 			continue;
 		}
-		mt_profile_keep(p, block->stack, block->thread, block->size);
+		mt_profile_keep(p, block->stack, block->thread, share);
 	}
 	if (p->regions)
 		mt_profile_settle_regions(p, space, how == LEAKED ? MT_REGION_KEPT :
@@ -153,7 +157,7 @@ static void thread_exits(struct mt_profile *p, uint32_t index)
 	if (thread->process != MT_NONE &&
 	    thread->tid != mt_session_process(p->session, thread->process)->pid) {
 		p->totals.cache_frees += state->unmatched;
-		p->totals.all.frees -= state->unmatched;
+		p->totals.all.frees -= p->scope.sample_bytes ? 0 : state->unmatched;
 		p->totals.unmatched_frees -= state->unmatched;
 	}
 	state->unmatched = 0;
@@ -213,6 +217,7 @@ static int add_block(struct mt_profile *p, const struct mt_event *event, uint32_
 	struct mt_thread_state *thread = &p->threads[thread_index];
 	uint32_t space = mt_profile_space_of(p, thread, event->time), slot;
 	struct mt_live_space *s = &p->live.spaces[space];
+	struct mt_share share = mt_share_of(event->size, p->scope.sample_bytes);
 	struct mt_live_block block, *old;
 	struct mt_tally *stack;
 	int err;
@@ -221,10 +226,10 @@ static int add_block(struct mt_profile *p, const struct mt_event *event, uint32_
 	if (err)
 		return err;
 	stack = &p->stacks[slot];
-	mt_profile_count(p, slot, thread_index, event->size);
+	mt_profile_count(p, slot, thread_index, share);
 	if (s->gone) {
 		/* Later than its process's exit: never freed, and never counted as current. */
-		mt_profile_keep(p, slot, thread_index, event->size);
+		mt_profile_keep(p, slot, thread_index, share);
 		return 0;
 	}
 
@@ -245,10 +250,10 @@ static int add_block(struct mt_profile *p, const struct mt_event *event, uint32_
 		return err;
 	thread->last_addr = event->addr;
 	thread->unmatched = 0;
-	mt_tally_add(stack, event->size, p->epoch);
-	mt_tally_add(&thread->tally, event->size, p->epoch);
-	p->bytes += event->size;
-	p->blocks++;
+	mt_tally_add(stack, share, p->epoch);
+	mt_tally_add(&thread->tally, share, p->epoch);
+	p->bytes += share.bytes;
+	p->blocks += share.blocks;
 	mt_profile_raise_peak(p, event->time);
 	return 0;
 }
@@ -261,16 +266,17 @@ static int release_block(struct mt_profile *p, const struct mt_event *event, uin
 	struct mt_live_space *s = &p->live.spaces[space];
 	struct mt_live_block *block = s->gone ? NULL : mt_blocks_find(&s->blocks, event->addr);
 	struct mt_totals *of_stack, *of_thread;
+	uint64_t sample_bytes = p->scope.sample_bytes, blocks;
 	bool temporary;
 
-	p->totals.all.frees += freed;
 	if (!block) {
+		p->totals.all.frees += freed && !sample_bytes;
 		if (mt_live_space_inherited(&p->live, space, event->addr)) {
 			p->totals.inherited_frees++;
 		} else if (p->disabled) {
 			/* Most likely allocated unseen, and then no part of what is reported. */
 			p->totals.disabled_frees++;
-			p->totals.all.frees -= freed;
+			p->totals.all.frees -= freed && !sample_bytes;
 		} else {
 			p->totals.unmatched_frees++;
 			thread->unmatched += freed;
@@ -282,9 +288,13 @@ static int release_block(struct mt_profile *p, const struct mt_event *event, uin
 	of_stack = &p->stacks[block->stack].totals;
 	of_thread = &p->threads[block->thread].tally.totals;
 	if (freed) {
-		temporary = block->thread == thread_index && thread->last_addr == event->addr;
-		of_stack->frees++;
-		of_thread->frees++;
+		/* The thread may have allocated something that was not sampled. */
+		temporary = block->thread == thread_index && thread->last_addr == event->addr &&
+			    !sample_bytes;
+		blocks = mt_share_of(block->size, sample_bytes).blocks;
+		p->totals.all.frees += blocks;
+		of_stack->frees += blocks;
+		of_thread->frees += blocks;
 		of_stack->temporary += temporary;
 		of_thread->temporary += temporary;
 		p->totals.all.temporary += temporary;
@@ -407,6 +417,33 @@ void mt_totals_add(struct mt_totals *sum, const struct mt_totals *part)
 	sum->temporary += part->temporary;
 }
 
+static void make_whole(struct mt_totals *totals)
+{
+	totals->allocations = mt_sample_whole(totals->allocations);
+	totals->frees = mt_sample_whole(totals->frees);
+	totals->live_blocks = mt_sample_whole(totals->live_blocks);
+	totals->peak_blocks = mt_sample_whole(totals->peak_blocks);
+}
+
+/* Blocks of sampled recordings have been added up in parts. */
+static void make_all_whole(struct mt_profile *p)
+{
+	uint32_t i;
+
+	if (!p->scope.sample_bytes)
+		return;
+	make_whole(&p->totals.all);
+	p->totals.discarded_blocks = mt_sample_whole(p->totals.discarded_blocks);
+	for (i = 0; i < mt_id_map_count(&p->ids); i++)
+		make_whole(&p->stacks[i].totals);
+	for (i = 0; i <= p->n_threads; i++)
+		make_whole(&p->threads[i].tally.totals);
+	for (i = 0; i < p->n_processes; i++)
+		make_whole(&p->processes[i]);
+	for (i = 0; p->scope.marks && i < p->scope.marks->n; i++)
+		make_whole(&p->scope.marks->rows[i].totals);
+}
+
 static void finish(struct mt_profile *p)
 {
 	uint32_t i, n = mt_id_map_count(&p->ids);
@@ -423,6 +460,7 @@ static void finish(struct mt_profile *p)
 	}
 	p->totals.all.live_bytes += p->bytes;
 	p->totals.all.live_blocks += p->blocks;
+	make_all_whole(p);
 
 	mt_live_spaces_release(&p->live);
 	mt_regions_free(p->regions);
@@ -435,6 +473,8 @@ static void finish(struct mt_profile *p)
 static void set_scope(struct mt_profile *p, const struct mt_profile_scope *scope)
 {
 	p->scope = scope ? *scope : (struct mt_profile_scope){ .until = UINT64_MAX };
+	if (p->scope.regions)
+		p->scope.sample_bytes = 0;
 	p->mark_time = p->scope.marks && p->scope.marks->n ? p->scope.marks->rows[0].time :
 							     UINT64_MAX;
 }

@@ -18,6 +18,10 @@ struct mt_session;
 struct mt_profile;
 struct mt_timeline;
 
+/*
+ * Of a sampled recording these are estimates, temporary is 0, and unmatched frees, of which there
+ * are none but by loss, are not in frees.
+ */
 struct mt_totals {
 	uint64_t allocations;		/* successful calls that allocate; realloc is one */
 	uint64_t allocated_bytes;	/* requested */
@@ -58,6 +62,13 @@ struct mt_profile_totals {
 	uint64_t by_type[MT_EV_TYPES];	/* events of each type */
 };
 
+/* Events that allocate: of a sampled recording all.allocations is what they stand for. */
+static inline uint64_t mt_allocations_taken(const struct mt_profile_totals *totals)
+{
+	return totals->by_type[MT_EV_MALLOC] + totals->by_type[MT_EV_CALLOC] +
+	       totals->by_type[MT_EV_REALLOC] + totals->by_type[MT_EV_ALIGNED];
+}
+
 /*
  * What counts: events of [from, until), blocks allocated there, and what is live at its end. NULL
  * where it is asked for: all of the run, no marks.
@@ -73,6 +84,7 @@ struct mt_profile_scope {
 	 */
 	bool regions;
 	uint64_t page_size;		/* with regions; a power of two */
+	uint64_t sample_bytes;		/* without: the header's; 0: every allocation is there */
 };
 
 /* Reads every events block. 0, -ENOMEM, -errno. */

@@ -65,26 +65,26 @@ void mt_profile_settle_regions(struct mt_profile *p, uint32_t space, enum mt_reg
 
 /* One more call that gave its caller memory. */
 static inline void mt_profile_count(struct mt_profile *p, uint32_t slot, uint32_t thread,
-				    uint64_t bytes)
+				    struct mt_share share)
 {
-	p->stacks[slot].totals.allocations++;
-	p->stacks[slot].totals.allocated_bytes += bytes;
-	p->threads[thread].tally.totals.allocations++;
-	p->threads[thread].tally.totals.allocated_bytes += bytes;
-	p->totals.all.allocations++;
-	p->totals.all.allocated_bytes += bytes;
+	p->stacks[slot].totals.allocations += share.blocks;
+	p->stacks[slot].totals.allocated_bytes += share.bytes;
+	p->threads[thread].tally.totals.allocations += share.blocks;
+	p->threads[thread].tally.totals.allocated_bytes += share.bytes;
+	p->totals.all.allocations += share.blocks;
+	p->totals.all.allocated_bytes += share.bytes;
 }
 
 /* What is not current any more, but was never given back. */
 static inline void mt_profile_keep(struct mt_profile *p, uint32_t slot, uint32_t thread,
-				   uint64_t bytes)
+				   struct mt_share share)
 {
-	p->stacks[slot].totals.live_blocks++;
-	p->stacks[slot].totals.live_bytes += bytes;
-	p->threads[thread].tally.totals.live_blocks++;
-	p->threads[thread].tally.totals.live_bytes += bytes;
-	p->totals.all.live_blocks++;
-	p->totals.all.live_bytes += bytes;
+	p->stacks[slot].totals.live_blocks += share.blocks;
+	p->stacks[slot].totals.live_bytes += share.bytes;
+	p->threads[thread].tally.totals.live_blocks += share.blocks;
+	p->threads[thread].tally.totals.live_bytes += share.bytes;
+	p->totals.all.live_blocks += share.blocks;
+	p->totals.all.live_bytes += share.bytes;
 }
 
 static inline void mt_profile_raise_peak(struct mt_profile *p, uint64_t time)

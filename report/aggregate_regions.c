@@ -23,7 +23,7 @@ static void region_gone(void *arg, uint32_t stack, uint32_t thread, uint64_t byt
 	p->blocks -= (uint64_t)(int64_t)regions;
 	p->gone_bytes += bytes;
 	if (p->fate == MT_REGION_KEPT) {
-		mt_profile_keep(p, stack, thread, bytes);
+		mt_profile_keep(p, stack, thread, mt_share_of(bytes, 0));
 	} else if (p->fate == MT_REGION_DISCARDED) {
 		p->totals.discarded_blocks++;
 		p->totals.discarded_bytes += bytes;
@@ -42,23 +42,24 @@ static int add_region(struct mt_profile *p, const struct mt_event *event, uint32
 		.start = change->start, .end = change->end, .thread = thread,
 	};
 	uint64_t bytes = change->end - change->start;
+	struct mt_share share = mt_share_of(bytes, 0);
 	int err = mt_profile_find_stack(p, event->stack, &region.stack);
 
 	if (err)
 		return err;
-	mt_profile_count(p, region.stack, thread, bytes);
+	mt_profile_count(p, region.stack, thread, share);
 	if (!bytes)
 		return 0;
 	if (p->live.spaces[space].gone) {
-		mt_profile_keep(p, region.stack, thread, bytes);
+		mt_profile_keep(p, region.stack, thread, share);
 		return 0;
 	}
 	p->fate = MT_REGION_REPLACED;
 	err = mt_regions_map(p->regions, space, &region);
 	if (err)
 		return err;
-	mt_tally_add(&p->stacks[region.stack], bytes, p->epoch);
-	mt_tally_add(&p->threads[thread].tally, bytes, p->epoch);
+	mt_tally_add(&p->stacks[region.stack], share, p->epoch);
+	mt_tally_add(&p->threads[thread].tally, share, p->epoch);
 	p->bytes += bytes;
 	p->blocks++;
 	mt_profile_raise_peak(p, event->time);

@@ -96,6 +96,7 @@ static int load_profile(struct mt_analysis *a, unsigned int needs)
 	struct mt_profile_scope scope = {
 		.marks = &a->run.marks, .regions = needs & MT_NEED_MMAP,
 		.page_size = page_size_of(a->run.header),
+		.sample_bytes = a->run.header->sample_bytes,
 	};
 	int err;
 

@@ -23,6 +23,9 @@ int mt_cmd_export(const struct mt_report_opts *opts)
 	mt_problems_release(&analysis.problems);
 	err = mt_problems_find(&analysis);
 	code = err ? mt_cmd_fail(opts->file, err) : mt_cmd_finish(&analysis.problems, false);
+	if (!err && analysis.run.header->sample_bytes)
+		mt_cmd_say("the recording is sampled, which the event stream does not say: it has "
+			   "what was recorded and no more");
 	if (!err)
 		mt_cmd_say("the event stream is %s", path);
 	free(path);

@@ -35,6 +35,8 @@ int mt_cmd_folded(const struct mt_report_opts *opts)
 	err = fold(&analysis, opts->by, &folded);
 	if (!err)
 		mt_folded_put(&folded, stdout);
+	if (!err && !analysis.mmap && analysis.run.header->sample_bytes)
+		mt_cmd_say("the recording is sampled: all numbers are estimates");
 	code = err ? mt_cmd_fail(opts->file, err) : mt_cmd_finish(&analysis.problems, false);
 	mt_folded_release(&folded);
 	mt_analysis_release(&analysis);

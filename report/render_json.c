@@ -56,6 +56,31 @@ void mt_json_member_command(struct mt_json *json, const struct mt_header *header
 	mt_json_member_strings(json, "command", header->args, header->n_args);
 }
 
+void mt_json_member_sampling(struct mt_json *json, const struct mt_header *header,
+			     const struct mt_profile_totals *totals)
+{
+	static const char *const estimated[] = {
+		"allocations", "allocated_bytes", "frees", "peak_bytes", "peak_blocks",
+		"live_bytes", "live_blocks", "discarded_bytes", "discarded_blocks",
+	};
+	static const char *const unknown[] = {
+		"temporary", "inherited_frees", "disabled_frees", "thread_cache_frees",
+	};
+
+	mt_json_member_bool(json, "sampled", header->sample_bytes != 0);
+	mt_json_key(json, "sampling");
+	if (!header->sample_bytes) {
+		mt_json_null(json);
+		return;
+	}
+	mt_json_object_begin(json);
+	mt_json_member_u64(json, "bytes", header->sample_bytes);
+	mt_json_member_u64(json, "allocations", mt_allocations_taken(totals));
+	mt_json_member_strings(json, "estimated", estimated, MT_ARRAY_SIZE(estimated));
+	mt_json_member_strings(json, "unknown", unknown, MT_ARRAY_SIZE(unknown));
+	mt_json_object_end(json);
+}
+
 void mt_json_member_strings(struct mt_json *json, const char *key, const char *const *strings,
 			    size_t n)
 {

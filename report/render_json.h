@@ -10,6 +10,7 @@ struct mt_header;
 struct mt_location;
 struct mt_module_facts;
 struct mt_moment;
+struct mt_profile_totals;
 struct mt_totals;
 
 /* Members of the object that is open. */
@@ -21,6 +22,11 @@ void mt_json_location(struct mt_json *json, const struct mt_location *location);
 void mt_json_member_between(struct mt_json *json, const struct mt_moment *from,
 			    const struct mt_moment *until);
 void mt_json_member_command(struct mt_json *json, const struct mt_header *header);
+/*
+ * "sampled", and "sampling": null if every allocation is there. totals: of which events were taken.
+ */
+void mt_json_member_sampling(struct mt_json *json, const struct mt_header *header,
+			     const struct mt_profile_totals *totals);
 void mt_json_member_strings(struct mt_json *json, const char *key, const char *const *strings,
 			    size_t n);
 /* Array element. */

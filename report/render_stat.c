@@ -86,23 +86,44 @@ static void put_events(const struct mt_stat_report *report, FILE *out)
 	putc('\n', out);
 }
 
+static void put_freed(const struct mt_profile_totals *totals, bool sampled, FILE *out)
+{
+	char buf[MT_TEXT_MAX];
+
+	put_key("Freed", out);
+	mt_text_put_estimate(sampled, out);
+	mt_text_put_plural(totals->all.frees, "free", out);
+	if (!sampled || totals->unmatched_frees)
+		fprintf(out, "; %s of blocks not seen allocated",
+			mt_text_count(totals->unmatched_frees, buf));
+	if (!sampled)
+		fprintf(out, ", %s of copies a fork made",
+			mt_text_count(totals->inherited_frees, buf));
+	putc('\n', out);
+}
+
 static void put_totals(const struct mt_stat_report *report, FILE *out)
 {
 	const struct mt_profile_totals *totals = report->totals;
+	bool sampled = report->run->header->sample_bytes != 0;
 	const struct mt_totals *all = &totals->all;
 	char buf[2][MT_TEXT_MAX];
 
+	if (sampled) {
+		put_key("Sampled", out);
+		mt_text_put_sampling(report->run->header, totals, out);
+		putc('\n', out);
+	}
 	put_key("Allocated", out);
+	mt_text_put_estimate(sampled, out);
 	fprintf(out, "%s bytes in ", mt_text_count(all->allocated_bytes, buf[0]));
 	mt_text_put_plural(all->allocations, "allocation", out);
-	fprintf(out, ", %s of them temporary\n", mt_text_count(all->temporary, buf[0]));
-	put_key("Freed", out);
-	mt_text_put_plural(all->frees, "free", out);
-	fprintf(out, "; %s of blocks not seen allocated",
-		mt_text_count(totals->unmatched_frees, buf[0]));
-	fprintf(out, ", %s of copies a fork made\n",
-		mt_text_count(totals->inherited_frees, buf[0]));
+	if (!sampled)
+		fprintf(out, ", %s of them temporary", mt_text_count(all->temporary, buf[0]));
+	putc('\n', out);
+	put_freed(totals, sampled, out);
 	put_key("Peak", out);
+	mt_text_put_estimate(sampled, out);
 	fprintf(out, "%s bytes in ", mt_text_count(all->peak_bytes, buf[0]));
 	mt_text_put_plural(all->peak_blocks, "block", out);
 	if (totals->peak_time > report->run->header->start_time)
@@ -110,10 +131,12 @@ static void put_totals(const struct mt_stat_report *report, FILE *out)
 			mt_text_time(totals->peak_time - report->run->header->start_time, buf[0]));
 	putc('\n', out);
 	put_key("Not freed", out);
+	mt_text_put_estimate(sampled, out);
 	fprintf(out, "%s bytes in ", mt_text_count(all->live_bytes, buf[0]));
 	mt_text_put_plural(all->live_blocks, "block", out);
 	putc('\n', out);
 	put_key("Discarded", out);
+	mt_text_put_estimate(sampled, out);
 	fprintf(out, "%s bytes in ", mt_text_count(totals->discarded_bytes, buf[0]));
 	mt_text_put_plural(totals->discarded_blocks, "block", out);
 	fputs(" in use when their process executed another program\n", out);

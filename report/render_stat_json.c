@@ -217,6 +217,7 @@ void mt_render_stat_json(const struct mt_stat_report *report, FILE *out)
 	mt_json_member_bool(&json, "partial", report->n_problems != 0);
 	mt_json_member_strings(&json, "problems", report->problems, report->n_problems);
 	put_marks(&json, report);
+	mt_json_member_sampling(&json, report->run->header, report->totals);
 	put_totals(&json, report);
 	put_regions(&json, report->regions);
 	put_stacks(&json, &report->completeness);

@@ -1,5 +1,7 @@
 #include "report/render_text.h"
 
+#include "common/artifact.h"
+#include "report/aggregate.h"
 #include "report/elide.h"
 #include "report/mark_facts.h"
 #include "report/symbolize.h"
@@ -90,6 +92,16 @@ void mt_text_put_plural(uint64_t count, const char *noun, FILE *out)
 	char buf[MT_TEXT_MAX];
 
 	fprintf(out, "%s %s%s", mt_text_count(count, buf), noun, count == 1 ? "" : "s");
+}
+
+void mt_text_put_sampling(const struct mt_header *header, const struct mt_profile_totals *totals,
+			  FILE *out)
+{
+	char buf[MT_TEXT_MAX];
+
+	fprintf(out, "one allocation in %s: ", mt_text_bytes(header->sample_bytes, buf));
+	mt_text_put_plural(mt_allocations_taken(totals), "allocation", out);
+	fputs(" recorded, from which the figures are estimated", out);
 }
 
 size_t mt_text_control(const char *text)

@@ -13,8 +13,10 @@
 
 #define MT_TEXT_MAX 32
 
+struct mt_header;
 struct mt_location;
 struct mt_moment;
+struct mt_profile_totals;
 
 /* Bytes with a unit from B to EiB and one decimal: "999 B", "1.0 KiB", "65.2 MiB". */
 const char *mt_text_bytes(uint64_t bytes, char buf[MT_TEXT_MAX]);
@@ -28,6 +30,15 @@ const char *mt_text_time(uint64_t ns, char buf[MT_TEXT_MAX]);
 const char *mt_text_date(uint64_t realtime, char buf[MT_TEXT_MAX]);
 /* "1 stack", "2 stacks": count and noun; the plural ends in s. */
 void mt_text_put_plural(uint64_t count, const char *noun, FILE *out);
+
+/* Of a sampled recording: how it was, and of how many allocations; a word before an estimate. */
+void mt_text_put_sampling(const struct mt_header *header, const struct mt_profile_totals *totals,
+			  FILE *out);
+static inline void mt_text_put_estimate(bool sampled, FILE *out)
+{
+	if (sampled)
+		fputs("about ", out);
+}
 
 /* Bytes of the control character that the text begins with, 0 if with none. */
 size_t mt_text_control(const char *text);

@@ -47,11 +47,17 @@ static void put_problems(const struct mt_top_report *report, const struct mt_sty
 	}
 }
 
+static bool is_sampled(const struct mt_top_report *report)
+{
+	return report->header->sample_bytes && !report->mmap;
+}
+
 static void put_summary(const struct mt_top_report *report, FILE *out)
 {
 	const struct mt_totals *all = &report->totals->all;
 	uint64_t start = report->header->start_time;
 	const char *unit = report->mmap ? "region" : "block";
+	bool sampled = is_sampled(report);
 	char buf[2][MT_TEXT_MAX];
 
 	fputs("Command    ", out);
@@ -67,7 +73,13 @@ static void put_summary(const struct mt_top_report *report, FILE *out)
 		      "\nEvents     mmap, munmap, mremap, brk" :
 		      "\nEvents     mmap and its like, of which none was recorded "
 		      "(mt-record --mmap does)", out);
-	fprintf(out, "\nAllocated  %s in ", mt_text_bytes(all->allocated_bytes, buf[0]));
+	if (sampled) {
+		fputs("\nSampled    ", out);
+		mt_text_put_sampling(report->header, report->totals, out);
+	}
+	fputs("\nAllocated  ", out);
+	mt_text_put_estimate(sampled, out);
+	fprintf(out, "%s in ", mt_text_bytes(all->allocated_bytes, buf[0]));
 	mt_text_put_plural(all->allocations, "allocation", out);
 	fputs(" by ", out);
 	/* English has no rule that "process" follows. */
@@ -76,18 +88,22 @@ static void put_summary(const struct mt_top_report *report, FILE *out)
 	mt_text_put_plural(report->n_threads, "thread", out);
 	if (report->duration)
 		fprintf(out, " in %s", mt_text_time(report->duration, buf[0]));
-	fprintf(out, "\nPeak       %s in ", mt_text_bytes(all->peak_bytes, buf[0]));
+	fputs("\nPeak       ", out);
+	mt_text_put_estimate(sampled, out);
+	fprintf(out, "%s in ", mt_text_bytes(all->peak_bytes, buf[0]));
 	mt_text_put_plural(all->peak_blocks, unit, out);
 	if (report->totals->peak_time > start)
 		fprintf(out, " after %s", mt_text_time(report->totals->peak_time - start, buf[0]));
-	fprintf(out, "\nNot freed  %s in ", mt_text_bytes(all->live_bytes, buf[0]));
+	fputs("\nNot freed  ", out);
+	mt_text_put_estimate(sampled, out);
+	fprintf(out, "%s in ", mt_text_bytes(all->live_bytes, buf[0]));
 	mt_text_put_plural(all->live_blocks, unit, out);
 	if (report->totals->discarded_blocks) {
 		fprintf(out, "; %s in ", mt_text_bytes(report->totals->discarded_bytes, buf[0]));
 		mt_text_put_plural(report->totals->discarded_blocks, unit, out);
 		fputs(" more were in use when their process executed another program", out);
 	}
-	if (!report->mmap) {
+	if (!report->mmap && !sampled) {
 		fputs("\nTemporary  ", out);
 		mt_text_put_plural(all->temporary, "allocation", out);
 		fprintf(out, " (%s), freed before the thread's next one",

@@ -103,6 +103,8 @@ void mt_render_top_json(const struct mt_top_report *report, FILE *out)
 	mt_json_member_bool(&json, "partial", report->n_problems != 0);
 	mt_json_member_strings(&json, "problems", report->problems, report->n_problems);
 	mt_json_member_between(&json, report->from, report->until);
+	if (!report->mmap)
+		mt_json_member_sampling(&json, report->header, report->totals);
 	mt_json_key(&json, "totals");
 	mt_json_object_begin(&json);
 	mt_json_totals(&json, &report->totals->all);

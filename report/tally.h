@@ -11,6 +11,7 @@
 #define MT_TALLY_H
 
 #include "report/aggregate.h"
+#include "report/sample.h"
 
 struct mt_tally {
 	struct mt_totals totals;	/* live_*: of exited processes, until mt_tally_finish() */
@@ -27,18 +28,18 @@ static inline void mt_tally_touch(struct mt_tally *tally, uint64_t epoch)
 	}
 }
 
-static inline void mt_tally_add(struct mt_tally *tally, uint64_t size, uint64_t epoch)
+static inline void mt_tally_add(struct mt_tally *tally, struct mt_share share, uint64_t epoch)
 {
 	mt_tally_touch(tally, epoch);
-	tally->bytes += size;
-	tally->blocks++;
+	tally->bytes += share.bytes;
+	tally->blocks += share.blocks;
 }
 
-static inline void mt_tally_drop(struct mt_tally *tally, uint64_t size, uint64_t epoch)
+static inline void mt_tally_drop(struct mt_tally *tally, struct mt_share share, uint64_t epoch)
 {
 	mt_tally_touch(tally, epoch);
-	tally->bytes -= size;
-	tally->blocks--;
+	tally->bytes -= share.bytes;
+	tally->blocks -= share.blocks;
 }
 
 static inline void mt_tally_finish(struct mt_tally *tally, uint64_t epoch)

@@ -70,6 +70,24 @@ peak_bytes 48
 peak_blocks 2
 END
 diff want got
+number sampled.mt 'sampled sampling.bytes sampling.allocations events allocations allocated_bytes
+	frees unmatched_frees temporary live_bytes live_blocks peak_bytes peak_blocks' >got
+cat >want <<'END'
+sampled True
+sampling.bytes 1000
+sampling.allocations 4
+events 6
+allocations 1014
+allocated_bytes 102633
+frees 11
+unmatched_frees 1
+temporary 0
+live_bytes 100000
+live_blocks 1002
+peak_bytes 101051
+peak_blocks 1012
+END
+diff want got
 number marks.mt 'events allocations allocated_bytes frees unmatched_frees disabled_frees
 	disabled_time live_bytes live_blocks peak_bytes peak_blocks conflicts' >got
 cat >want <<'END'

@@ -5,7 +5,7 @@ mt-report dump --json --between run run "$marks"
 mt-report stat "$marks"
 mt-report stat --json "$marks"
 mt-report top --between load run "$marks"
-mt-report top --json --between load run "$marks" | grep -A 16 '"between"'
+mt-report top --json --between load run "$marks" | grep -A 18 '"between"'
 mt-report folded --by live --between run run "$marks"
 for by in count peak; do
 	mt-report folded --by "$by" --between=run#1 "$(printf 'caf\351 au\033lait')" "$marks"
