@@ -52,23 +52,32 @@ static __always_inline void submit_fork(struct task_struct *parent, struct task_
 	check_pressure(&events, ring_limit);
 }
 
+static __always_inline __u64 new_space(void)
+{
+	return (__u32)(__sync_fetch_and_add(&next_space, 1) + 1);
+}
+
 /* Runs in the creator, before the child does. */
 static __always_inline void forked(struct task_struct *parent, struct task_struct *child,
 				   __u32 which)
 {
-	struct mt_task_state *state = current_state();
-	__u64 flags = 0;
+	struct mt_task_state *state = current_state(), *fresh;
+	__u64 space, flags;
 	__u32 pid;
 
 	if (!state || !my_turn(state, TURN_FORK, which))
 		return;
+	space = child->mm == parent->mm ? state->space : new_space();
 	/* If it cannot be had now, then when the child is first met. */
-	new_state(child);
+	fresh = new_state(child);
+	if (fresh)
+		fresh->space = space;
 	if (child->tgid == parent->tgid) {
 		submit_fork(parent, child, MT_RING_THREAD);
 		return;
 	}
 	pid = pid_of(child);
+	flags = space << MT_PROCESS_SPACE_SHIFT;
 	if (bpf_map_update_elem(&processes, &pid, &flags, BPF_ANY))
 		count_loss(MT_LOSS_THREAD_STATE);
 	code_inherit(pid_of(parent), pid);

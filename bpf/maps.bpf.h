@@ -26,11 +26,13 @@ const volatile __u32 recorder_pid;
 const volatile bool numbers_differ = true;	/* the recorder is in a pid namespace of its own */
 const volatile __u64 code_mask = ~0ULL;	/* and-mask: strips pointer authentication */
 const volatile __u32 regions_on;	/* mmap and its like are events */
+const volatile __u64 sample_bytes;	/* bpf/sample.bpf.h; 0: every allocation is recorded */
 
 /* Read by mt-record while running. */
 struct mt_loss_counter losses[MT_LOSS_KINDS];
 __u64 next_generation;
 __u32 next_stack;
+__u32 next_space;	/* a number for each address space; mt-record takes some too */
 __s32 tracked_processes;
 __u32 paused;		/* by mt-record: what allocates is not recorded, what frees is */
 __u32 root_pid;		/* the command; set by mt-record */
@@ -65,7 +67,7 @@ struct {
 	__type(value, struct mt_task_state);
 } tasks SEC(".maps");
 
-/* The tracked tree by thread group id; the value is of enum mt_process_flags. */
+/* The tracked tree by thread group id; flags are of enum mt_process_flags, and an address space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 17);
@@ -246,17 +248,21 @@ static __always_inline struct mt_task_state *current_state(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct mt_task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	__u64 *flags;
 	__u32 pid;
 
 	if (state)
 		return state;
 	/* Of an adopted process, or without a state from its start: it gets one when first met. */
 	pid = current_id() >> 32;
-	if (!bpf_map_lookup_elem(&processes, &pid))
+	flags = bpf_map_lookup_elem(&processes, &pid);
+	if (!flags)
 		return NULL;
 	state = new_state(task);
 	if (!state)
 		count_loss(MT_LOSS_THREAD_STATE);
+	else
+		state->space = *flags >> MT_PROCESS_SPACE_SHIFT;
 	return state;
 }
 

@@ -218,6 +218,8 @@ struct mt_call {
 	__u64 begin;
 	__u64 stack;
 	__u64 unrecorded;	/* realloc, begun while paused: only what it frees counts */
+	__u64 untaken;		/* the same, as sampling has passed it over */
+	__u64 old_taken;	/* the block that is given up was recorded */
 };
 
 /* A tracked thread; that it stands in task storage is what "tracked" means. */
@@ -238,6 +240,8 @@ struct mt_task_state {
 	__u64 asked;		/* ticket of the latest request not waited for, 0 = none */
 	__u64 region_begin;	/* bpf/regions.bpf.h: of the call that is under way */
 	__u64 region_break;	/* where the heap ended then */
+	__u64 sample_gap;	/* bpf/sample.bpf.h: bytes to the next point; 0: not drawn yet */
+	__u64 space;		/* number of the address space */
 };
 
 struct mt_code_chunk {
@@ -272,6 +276,15 @@ enum mt_process_flags {
 	MT_PROCESS_STOPPED = 1,		/* by the programs, and not resumed by mt-record yet */
 	MT_PROCESS_HELD = 2,		/* somebody else has sent SIGSTOP, and no SIGCONT since */
 };
+/* Above the flags: the number of its address space. */
+#define MT_PROCESS_SPACE_SHIFT 32
+
+/* A block that sampling has taken, until it is freed. */
+struct mt_block_key {
+	__u64 addr;
+	__u64 space;
+};
+#define MT_SAMPLED_BLOCKS (1U << 20)
 
 /* What makes two stacks one. */
 enum mt_identity_mode {
@@ -290,6 +303,7 @@ enum mt_loss_kind {
 	MT_LOSS_THREAD_STATE,	/* a new thread or process could not be tracked */
 	MT_LOSS_OUT_POINTER,	/* posix_memalign's result could not be read */
 	MT_LOSS_REGION_BEGIN,	/* the begin of an munmap or its like was not seen */
+	MT_LOSS_SAMPLED_BLOCKS,	/* no room to remember one: it was not recorded */
 	MT_LOSS_KINDS
 };
 

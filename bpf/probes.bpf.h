@@ -9,6 +9,7 @@
 #ifndef MT_PROBES_BPF_H
 #define MT_PROBES_BPF_H
 
+#include "bpf/sample.bpf.h"
 #include "bpf/stack.bpf.h"
 
 #ifndef PT_REGS_PARM6	/* libbpf before 1.2 */
@@ -264,10 +265,11 @@ static __always_inline bool begin_call(struct pt_regs *ctx, struct mt_task_state
 	call->sp = sp;
 	call->ret = cookie & MT_CALL_RET_SITES ? return_address(ctx) : 0;
 	call->begin = kind == MT_RING_REALLOC || kind == MT_RING_FREE ? bpf_ktime_get_ns() : 0;
-	call->stack = stack_size && kind != MT_RING_FREE && !unrecorded ?
-		      capture_stack(ctx, state, sp) : 0;
 	call->cookie = cookie;
-	if (kind == MT_RING_FREE && call->old_addr && !forwarded(state, ctx, call->old_addr))
+	call->untaken = kind == MT_RING_FREE || unrecorded || !is_taken(state, call);
+	call->old_taken = call->old_addr && forget_block(state, call->old_addr);
+	call->stack = stack_size && !call->untaken ? capture_stack(ctx, state, sp) : 0;
+	if (kind == MT_RING_FREE && call->old_taken && !forwarded(state, ctx, call->old_addr))
 		submit_free(call->old_addr, call->begin, cookie);
 	return true;
 }
@@ -333,15 +335,32 @@ static __always_inline __u64 string_size(__u64 addr)
 	return string.size;
 }
 
+/* The old block is freed, as far as the recording knows it. */
+static __always_inline void give_up(const struct mt_call *call)
+{
+	if (call->old_taken)
+		submit_free(call->old_addr, call->begin, call->cookie);
+}
+
 static __always_inline void submit_call(struct mt_task_state *state, struct mt_call *call,
 					__u64 addr)
 {
 	__u32 kind = MT_COOKIE_KIND(call->cookie);
 
-	if (call->cookie & MT_CALL_STRING)
-		call->size = string_size(addr);
 	state->last_addr = addr;
 	state->forward_addr = 0;
+	if (call->cookie & MT_CALL_STRING) {
+		call->size = string_size(addr);
+		/* From memory: a number the verifier knows of it would walk the loop for. */
+		barrier();
+		call->untaken = sample_bytes && !take_bytes(state, call->size);
+	}
+	if (call->untaken || !remember_block(state, addr)) {
+		give_up(call);
+		return;
+	}
+	if (!call->old_taken)
+		call->old_addr = 0;
 	if (kind == MT_RING_REALLOC)
 		submit_realloc(call, addr);
 	else if (kind == MT_RING_ALIGNED)
@@ -380,8 +399,7 @@ static __always_inline void end_call(struct pt_regs *ctx, struct mt_task_state *
 		/* Done at entry. */
 	} else if (addr && call->unrecorded) {
 		/* The block that is given up may be known; the new one is not. */
-		if (call->old_addr)
-			submit_free(call->old_addr, call->begin, call->cookie);
+		give_up(call);
 	} else if (addr) {
 		/* Having called the program, it may have got the block by a call that counted. */
 		if (!waited || addr != state->last_addr)
@@ -389,7 +407,9 @@ static __always_inline void end_call(struct pt_regs *ctx, struct mt_task_state *
 	} else if (MT_COOKIE_KIND(call->cookie) == MT_RING_REALLOC && call->old_addr &&
 		   (!call->size || call->cookie & MT_CALL_FREES_ALWAYS)) {
 		/* realloc(p, 0) frees p and returns NULL; any other NULL leaves all as it was. */
-		submit_free(call->old_addr, call->begin, call->cookie);
+		give_up(call);
+	} else if (call->old_taken) {
+		remember_block(state, call->old_addr);
 	}
 	call->cookie = 0;
 }
@@ -471,7 +491,8 @@ int probe_free(struct pt_regs *ctx)
 	}
 	if (addr == state->last_addr)
 		state->last_addr = 0;
-	submit_free(addr, time, cookie);
+	if (forget_block(state, addr))
+		submit_free(addr, time, cookie);
 	return 0;
 }
 

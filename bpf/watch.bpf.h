@@ -200,6 +200,16 @@ static __always_inline void fresh_program(struct mt_task_state *state)
 	state->asked = 0;
 }
 
+/* As exec does: its own, with nothing in it. */
+static __always_inline void enter_space(struct mt_task_state *state, __u32 pid)
+{
+	__u64 *flags = bpf_map_lookup_elem(&processes, &pid);
+
+	state->space = new_space();
+	if (flags)
+		((__u32 *)flags)[1] = state->space;
+}
+
 static __always_inline __u64 entry_point(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -234,6 +244,7 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 	if (!state || !my_turn(state, TURN_EXEC, which))
 		return;
 	fresh_program(state);
+	enter_space(state, pid_of(task));
 	submit_exec(task, old_pid, bprm);
 
 	/* Its entry point runs first; of a static program it is the program itself. */

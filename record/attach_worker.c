@@ -56,9 +56,8 @@ int mt_attach_worker_new(const struct mt_attach_worker_config *config,
 	worker->arg = config->arg;
 	err = mt_ring_open(mt_programs_requests_fd(config->programs), &worker->requests);
 	if (!err)
-		err = mt_file_prober_new(config->specs, config->move_sites, config->attacher,
-					 config->coverage,
-					 &worker->prober);
+		err = mt_file_prober_new(config->specs, config->move_sites, config->programs,
+					 config->attacher, config->coverage, &worker->prober);
 	if (err) {
 		mt_attach_worker_free(worker);
 		return err;

@@ -14,9 +14,11 @@
 #include "record/attach.h"
 #include "record/coverage.h"
 #include "record/probe_site.h"
+#include "record/programs.h"
 
 struct mt_file_prober {
 	struct mt_allocator_table *table;
+	struct mt_programs *programs;
 	struct mt_attacher *attacher;
 	struct mt_coverage *coverage;
 	bool move_sites;
@@ -25,7 +27,7 @@ struct mt_file_prober {
 };
 
 int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
-		       struct mt_attacher *attacher,
+		       struct mt_programs *programs, struct mt_attacher *attacher,
 		       struct mt_coverage *coverage, struct mt_file_prober **ret_prober)
 {
 	struct mt_file_prober *prober = calloc(1, sizeof(*prober));
@@ -33,6 +35,7 @@ int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
 
 	if (!prober)
 		return -ENOMEM;
+	prober->programs = programs;
 	prober->attacher = attacher;
 	prober->move_sites = move_sites;
 	prober->coverage = coverage;
@@ -90,6 +93,8 @@ static int add_source(struct mt_file_prober *prober, const struct stat *st, cons
 		if (is_call(&scan->probes[i]) && same_source(&scan->probes[i], first))
 			functions[source.n_functions++] = scan->probes[i].function;
 	err = mt_coverage_add(prober->coverage, &source, &id);
+	if (!err && source.fixed_size)
+		err = mt_programs_set_fixed_size(prober->programs, id, source.fixed_size);
 	for (i = 0; i < scan->n && !err; i++)
 		if (is_call(&scan->probes[i]) && same_source(&scan->probes[i], first))
 			scan->probes[i].cookie |= (uint64_t)id << MT_COOKIE_GROUP_SHIFT;

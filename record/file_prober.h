@@ -11,13 +11,14 @@ struct mt_allocator_specs;
 struct mt_attacher;
 struct mt_coverage;
 struct mt_file_prober;
+struct mt_programs;
 
 /*
- * All are borrowed; specs (--allocator) is not needed afterwards and may be NULL. move_sites: see
- * record/probe_site.h.
+ * All are borrowed; programs are told what calls do not say; specs (--allocator) is not needed
+ * afterwards and may be NULL. move_sites: see record/probe_site.h.
  */
 int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
-		       struct mt_attacher *attacher,
+		       struct mt_programs *programs, struct mt_attacher *attacher,
 		       struct mt_coverage *coverage, struct mt_file_prober **ret_prober);
 void mt_file_prober_free(struct mt_file_prober *prober);
 

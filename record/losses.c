@@ -19,6 +19,7 @@ static const struct {
 	[MT_LOSS_THREAD_STATE] = { "threads", "no_memory" },
 	[MT_LOSS_OUT_POINTER] = { "events", "unreadable" },
 	[MT_LOSS_REGION_BEGIN] = { "events", "begin_missed" },
+	[MT_LOSS_SAMPLED_BLOCKS] = { "events", "map_full" },
 };
 _Static_assert(MT_LOSS_KINDS + 10 <= MT_LOSSES_MAX, "every kind has a row");
 

@@ -11,14 +11,19 @@
 #include <unistd.h>
 
 #include "mt_record.skel.h"
+#include "record/clock.h"
 #include "record/code_mask.h"
+#include "record/sampled_blocks.h"
 #include "record/uprobe_multi.h"
 
 #define WALK_STEPS_MAX (1u << 19)	/* four times what the map holds */
 #define IDENTIFY_TRIES 100
+#define SWEEP_FROM (MT_SAMPLED_BLOCKS / 4)
+#define SWEEP_PAUSE_NS 400000000
 
 struct mt_programs {
 	struct mt_record *skel;
+	uint64_t sweep_time;		/* of the latest mt_programs_forget_blocks() */
 	enum mt_watch watch;
 	struct mt_watch_links links;
 };
@@ -72,6 +77,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	int err;
 
 	skel->rodata->stack_size = options->stack_size;
+	skel->rodata->sample_bytes = options->sample_bytes;
 	skel->rodata->recorder_pid = getpid();
 	skel->rodata->regions_on = options->regions;
 	skel->bss->paused = options->paused;
@@ -87,6 +93,10 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.requests, options->request_ring_size);
 	session = options->attach_mode == MT_ATTACH_SESSION;
+	if (!err && !options->sample_bytes)
+		err = bpf_map__set_max_entries(skel->maps.sampled_blocks, 1);
+	if (!err && !options->sample_bytes)
+		err = bpf_map__set_max_entries(skel->maps.fixed_sizes, 1);
 	if (!err)
 		err = bpf_program__set_autoload(skel->progs.probe_call, session);
 	if (!err && session)
@@ -189,11 +199,17 @@ static int processes_fd(const struct mt_programs *programs)
 	return bpf_map__fd(programs->skel->maps.processes);
 }
 
+/* A number that no address space has had. */
+static __u64 new_space(struct mt_programs *programs)
+{
+	return __atomic_add_fetch(&programs->skel->bss->next_space, 1, __ATOMIC_RELAXED);
+}
+
 int mt_programs_track(struct mt_programs *programs, int pidfd, int pid)
 {
-	struct mt_task_state state = {};
+	struct mt_task_state state = { .space = new_space(programs) };
 	__u32 key = pid;
-	__u64 flags = 0;
+	__u64 flags = state.space << MT_PROCESS_SPACE_SHIFT;
 	int err = bpf_map_update_elem(bpf_map__fd(programs->skel->maps.tasks), &pidfd, &state,
 				      BPF_NOEXIST);
 
@@ -221,7 +237,7 @@ uint64_t mt_programs_own_signal(const struct mt_programs *programs, int sig)
 int mt_programs_adopt(struct mt_programs *programs, int pid)
 {
 	__u32 key = pid;
-	__u64 flags = 0;
+	__u64 flags = new_space(programs) << MT_PROCESS_SPACE_SHIFT;
 	int err = bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_NOEXIST);
 
 	if (err == -EEXIST)
@@ -292,6 +308,14 @@ int mt_programs_adopt_code(struct mt_programs *programs, int pid,
 	return err;
 }
 
+int mt_programs_set_fixed_size(struct mt_programs *programs, uint32_t source, uint64_t size)
+{
+	int fd = bpf_map__fd(programs->skel->maps.fixed_sizes);
+
+	return programs->skel->rodata->sample_bytes ?
+	       bpf_map_update_elem(fd, &source, &size, BPF_ANY) : 0;
+}
+
 void mt_programs_each_process(const struct mt_programs *programs, mt_process_fn fn, void *arg)
 {
 	__u32 key, *previous = NULL, steps;
@@ -340,6 +364,23 @@ void mt_programs_unstop(struct mt_programs *programs, int pid)
 		flags &= ~(__u64)MT_PROCESS_STOPPED;
 		bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_EXIST);
 	}
+}
+
+void mt_programs_forget_blocks(struct mt_programs *programs)
+{
+	__u64 *n = &programs->skel->bss->n_sampled_blocks;
+	__u32 *last = &programs->skel->bss->next_space;
+	uint64_t deleted;
+
+	if (__atomic_load_n(n, __ATOMIC_RELAXED) < SWEEP_FROM ||
+	    mt_now() - programs->sweep_time < SWEEP_PAUSE_NS)
+		return;
+	/* If it fails, there is room no longer, which is counted. */
+	mt_sampled_blocks_sweep(bpf_map__fd(programs->skel->maps.sampled_blocks),
+				processes_fd(programs), __atomic_load_n(last, __ATOMIC_RELAXED),
+				&deleted);
+	__atomic_sub_fetch(n, deleted, __ATOMIC_RELAXED);
+	programs->sweep_time = mt_now();
 }
 
 void mt_programs_pause(struct mt_programs *programs, bool pause)

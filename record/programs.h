@@ -16,6 +16,7 @@ struct mt_programs;
 
 struct mt_programs_options {
 	uint32_t stack_size;
+	uint64_t sample_bytes;		/* 0: every allocation is recorded */
 	uint64_t ring_size;		/* powers of two, multiples of the page size */
 	uint64_t stack_ring_size;
 	uint64_t request_ring_size;
@@ -92,6 +93,14 @@ uint32_t *mt_programs_no_stops(struct mt_programs *programs);
 
 /* enum mt_unasked: what has found no room in the request ring since this was last called. */
 uint32_t mt_programs_take_unasked(struct mt_programs *programs);
+
+/*
+ * Where allocations are sampled: the size of every block of this source, which calls do not say;
+ * and make room by forgetting blocks of processes that are gone, if there is need and it has not
+ * just been done. One thread at a time.
+ */
+int mt_programs_set_fixed_size(struct mt_programs *programs, uint32_t source, uint64_t size);
+void mt_programs_forget_blocks(struct mt_programs *programs);
 
 /* End an episode of pressure: writers are no longer stopped. */
 void mt_programs_end_pressure(struct mt_programs *programs);

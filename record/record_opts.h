@@ -36,6 +36,7 @@ enum mt_stack_identity {
 struct mt_record_opts {
 	const char *output;
 	uint64_t stack_size;
+	uint64_t sample_bytes;		/* between two allocations that are recorded; 0: all are */
 	uint64_t ring_size;
 	uint64_t stack_ring_size;
 	uint64_t mapping_ring_size;	/* of each CPU */

@@ -161,6 +161,7 @@ void mt_recorder_loop(struct mt_recorder *rec)
 		if (poll(fds, MT_ARRAY_SIZE(fds), poll_timeout(rec)) < 0 && errno != EINTR)
 			break;
 		answer_requests(rec);
+		mt_programs_forget_blocks(rec->programs);
 		if (fds[1].revents & POLLIN)
 			take_signal(rec);
 		look_at_root(rec, fds[2].revents & POLLIN);

@@ -142,6 +142,7 @@ static int load(struct mt_recorder *rec)
 {
 	struct mt_programs_options options = {
 		.stack_size = rec->opts->stack_size,
+		.sample_bytes = rec->opts->sample_bytes,
 		.ring_size = rec->opts->ring_size,
 		.request_ring_size = rec->opts->request_ring_size,
 		.identity = rec->opts->stack_identity,
@@ -313,6 +314,7 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 		.stack_size = rec->opts->stack_size,
 		.ring_size = rec->opts->ring_size,
 		.stack_ring_size = rec->stack_ring_size,
+		.sample_bytes = rec->opts->sample_bytes,
 		.watch = mt_watch_name(mt_programs_watch(rec->programs)),
 		.attach = mt_attach_mode_name(rec->attach_mode),
 		.mapping_source = "perf",
@@ -323,6 +325,11 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 	char *cwd;
 	int err;
 
+	if (rec->opts->sample_bytes) {
+		/* Who does not know of it would take what was recorded for all there was. */
+		header.format_version = MT_FORMAT_VERSION_SAMPLED;
+		header.min_reader_version = MT_FORMAT_VERSION_SAMPLED;
+	}
 	if (uname(&uts))
 		return -errno;
 	clock_gettime(CLOCK_REALTIME, &realtime);
