@@ -61,18 +61,31 @@ static const struct prologue prologues[] = {
 	       "\x48\x81\xff\x00\x10\x00\x00\x55"), 0, false },
 };
 
-Test(probe_site, known_prologues)
+static void check(const struct prologue *list, size_t n)
 {
 	struct mt_probe_site site;
 	size_t i;
 
-	for (i = 0; i < MT_ARRAY_SIZE(prologues); i++) {
-		const struct prologue *p = &prologues[i];
-
-		site = mt_probe_site_find((const uint8_t *)p->bytes, p->n, 0);
-		cr_expect_eq(site.forward, p->forward, "%s: %u", p->what, site.forward);
-		cr_expect_eq(site.emulated, p->emulated, "%s", p->what);
+	for (i = 0; i < n; i++) {
+		site = mt_probe_site_find((const uint8_t *)list[i].bytes, list[i].n, 0);
+		cr_expect_eq(site.forward, list[i].forward, "%s: %u", list[i].what, site.forward);
+		cr_expect_eq(site.emulated, list[i].emulated, "%s", list[i].what);
 	}
+}
+
+Test(probe_site, known_prologues)
+{
+	check(prologues, MT_ARRAY_SIZE(prologues));
+}
+
+/* Of glibc, musl, jemalloc, mimalloc, tcmalloc and of what compilers make with CET. */
+static const struct prologue allocators[] = {
+#include "tests/unit/prologues.h"
+};
+
+Test(probe_site, prologues_of_allocators)
+{
+	check(allocators, MT_ARRAY_SIZE(allocators));
 }
 
 /* A far branch elsewhere in the file that leads into the prologue keeps the probe at the entry. */
