@@ -32,6 +32,13 @@ enum mt_probe_role {
 	MT_PROBE_WAIT,		/* where a dynamic linker waits, record/linker.h */
 };
 
+/* How the kernel goes on over the instruction under a probe. */
+enum mt_probe_step {
+	MT_STEP_UNKNOWN,
+	MT_STEP_EMULATED,
+	MT_STEP_SINGLE,		/* out of line: some fifteen times as expensive */
+};
+
 struct mt_probe {
 	const char *function;	/* borrowed from the table */
 	uint64_t offset;	/* in the file */
@@ -40,6 +47,7 @@ struct mt_probe {
 	uint64_t fixed_size;	/* of every block, 0 if the call says */
 	uint8_t kind;		/* enum mt_allocator_kind */
 	uint8_t role;		/* enum mt_probe_role */
+	uint8_t step;		/* enum mt_probe_step, once the site has been chosen */
 };
 
 #define MT_SCAN_GAPS_MAX 16

@@ -62,6 +62,7 @@ int mt_attach_worker_new(const struct mt_attach_worker_config *config,
 		mt_attach_worker_free(worker);
 		return err;
 	}
+	mt_file_prober_tell(worker->prober, config->told, config->told_arg);
 	*ret_worker = worker;
 	return 0;
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/file_prober.h"
+
 struct mt_allocator_specs;
 struct mt_attach_worker;
 struct mt_attacher;
@@ -47,6 +49,8 @@ struct mt_attach_worker_config {
 	bool move_sites;		/* see record/probe_site.h */
 	mt_attach_notify_fn notify;
 	void *arg;
+	mt_probe_told_fn told;		/* of every probe; may be NULL */
+	void *told_arg;
 };
 
 int mt_attach_worker_new(const struct mt_attach_worker_config *config,

@@ -22,6 +22,8 @@ struct mt_file_prober {
 	struct mt_attacher *attacher;
 	struct mt_coverage *coverage;
 	bool move_sites;
+	mt_probe_told_fn told;	/* may be NULL */
+	void *told_arg;
 	bool *found;		/* by index in the table: some file has it */
 	bool any;		/* some file has an allocator, or may have one */
 };
@@ -52,6 +54,12 @@ int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
 	}
 	*ret_prober = prober;
 	return 0;
+}
+
+void mt_file_prober_tell(struct mt_file_prober *prober, mt_probe_told_fn told, void *arg)
+{
+	prober->told = told;
+	prober->told_arg = arg;
 }
 
 void mt_file_prober_free(struct mt_file_prober *prober)
@@ -159,10 +167,12 @@ int mt_file_prober_probe(struct mt_file_prober *prober, int fd, const char *path
 	}
 	if (!err && scan.n_functions)
 		err = add_sources(prober, &st, path, &scan);
-	if (!err && prober->move_sites)
-		mt_probe_sites_move(fd, scan.probes, scan.n);
+	if (!err)
+		mt_probe_sites_choose(fd, prober->move_sites, scan.probes, scan.n);
 	if (!err && scan.n)
 		err = mt_attacher_attach(prober->attacher, fd, scan.probes, scan.n);
+	for (i = 0; i < scan.n && !err && prober->told; i++)
+		prober->told(prober->told_arg, path, &scan.probes[i]);
 	if (err)
 		mt_coverage_gap(prober->coverage, path, &st, "", mt_strerror(err));
 	for (i = 0; i < scan.n_gaps; i++)

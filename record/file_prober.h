@@ -11,7 +11,11 @@ struct mt_allocator_specs;
 struct mt_attacher;
 struct mt_coverage;
 struct mt_file_prober;
+struct mt_probe;
 struct mt_programs;
+
+/* Told of every probe as it comes to a file. */
+typedef void (*mt_probe_told_fn)(void *arg, const char *path, const struct mt_probe *probe);
 
 /*
  * All are borrowed; programs are told what calls do not say; specs (--allocator) is not needed
@@ -20,6 +24,7 @@ struct mt_programs;
 int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
 		       struct mt_programs *programs, struct mt_attacher *attacher,
 		       struct mt_coverage *coverage, struct mt_file_prober **ret_prober);
+void mt_file_prober_tell(struct mt_file_prober *prober, mt_probe_told_fn told, void *arg);
 void mt_file_prober_free(struct mt_file_prober *prober);
 
 struct mt_file_probes {

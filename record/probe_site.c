@@ -204,23 +204,26 @@ static const uint8_t *segment_of(const struct mt_elf_image *image, uint64_t offs
 	return NULL;
 }
 
-void mt_probe_sites_move(int fd, struct mt_probe *probes, size_t n)
+void mt_probe_sites_choose(int fd, bool move, struct mt_probe *probes, size_t n)
 {
 	struct mt_elf_image image;
+	struct mt_x86_insn insn;
 	const uint8_t *code;
 	size_t i, len, at;
 
 	if (mt_elf_image_open(fd, &image))
 		return;
 	for (i = 0; i < n && image.machine == EM_X86_64; i++) {
-		/* The others sit where an instruction of a certain kind is. */
-		if (probes[i].role == MT_PROBE_RET_SITE || probes[i].role == MT_PROBE_LEAVE)
-			continue;
 		code = segment_of(&image, probes[i].offset, &len, &at);
 		if (!code)
 			continue;
-		probes[i].forward = mt_probe_site_find(code, len, at).forward;
+		/* The others sit where an instruction of a certain kind is. */
+		if (move && probes[i].role != MT_PROBE_RET_SITE && probes[i].role != MT_PROBE_LEAVE)
+			probes[i].forward = mt_probe_site_find(code, len, at).forward;
+		at += probes[i].forward;
 		probes[i].offset += probes[i].forward;
+		probes[i].step = mt_x86_decode(code + at, len - at, &insn) &&
+				 is_emulated(code + at, &insn) ? MT_STEP_EMULATED : MT_STEP_SINGLE;
 	}
 	mt_elf_image_close(&image);
 }

@@ -25,9 +25,10 @@ struct mt_probe_site mt_probe_site_find(const uint8_t *code, size_t len, size_t 
 struct mt_probe;
 
 /*
- * Move the entry probes of one file, open at fd, to their best sites. A probe that cannot be judged
- * stays where it is. On other architectures all stay: arm64 needs no such care.
+ * Choose the sites of the probes of one file, open at fd: with move, of those at entries the best
+ * ones, and else where they are. A probe that cannot be judged stays where it is. On
+ * other architectures all stay, and how they step is not known: arm64 needs no such care.
  */
-void mt_probe_sites_move(int fd, struct mt_probe *probes, size_t n);
+void mt_probe_sites_choose(int fd, bool move, struct mt_probe *probes, size_t n);
 
 #endif

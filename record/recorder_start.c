@@ -1,6 +1,7 @@
 #include "record/recorder_impl.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/signalfd.h>
@@ -13,6 +14,7 @@
 #include "common/artifact.h"
 #include "common/version.h"
 #include "record/adopt.h"
+#include "record/allocators.h"
 #include "record/clock.h"
 #include "record/closure.h"
 #include "record/code_mask.h"
@@ -193,6 +195,31 @@ static void say_stop(void *arg, int pid, uint64_t took)
 	rec->complain(rec->notify_arg, line);
 }
 
+static void say_probe(void *arg, const char *path, const struct mt_probe *probe)
+{
+	static const char *const steps[] = {
+		[MT_STEP_UNKNOWN] = "", [MT_STEP_EMULATED] = ", emulated",
+		[MT_STEP_SINGLE] = ", single-stepped",
+	};
+	struct mt_recorder *rec = arg;
+	const char *end = "";
+	char behind[48] = "";
+	char *line;
+
+	if (probe->role == MT_PROBE_RET_SITE)
+		end = "'s return";
+	else if (probe->role == MT_PROBE_LEAVE)
+		end = "'s call of other code";
+	if (probe->forward)
+		snprintf(behind, sizeof(behind), ", %" PRIu32 " bytes behind the entry",
+			 probe->forward);
+	if (asprintf(&line, "%s: %s%s: probe at %#" PRIx64 "%s%s", path, probe->function, end,
+		     probe->offset, behind, steps[probe->step]) < 0)
+		return;
+	rec->complain(rec->notify_arg, line);
+	free(line);
+}
+
 static bool knows_inode(const void *programs, const struct mt_inode_key *key)
 {
 	return mt_programs_knows_inode(programs, key);
@@ -222,6 +249,7 @@ static int arm(struct mt_recorder *rec)
 			.specs = &rec->opts->allocators,
 			.move_sites = rec->opts->probe_site == MT_SITE_AUTO, .notify = rec->notify,
 			.arg = rec->notify_arg,
+			.told = rec->opts->verbose ? say_probe : NULL, .told_arg = rec,
 		};
 
 		err = mt_attach_worker_new(&config, &rec->worker);

@@ -46,7 +46,7 @@ static int attach(const char *path, struct mt_attacher **ret_attacher)
 		err = mt_attach_choose(MT_ATTACH_AUTO, &mode);
 	if (err)
 		return err;
-	mt_probe_sites_move(fd, scan.probes, scan.n);
+	mt_probe_sites_choose(fd, true, scan.probes, scan.n);
 	programs.alloc_fd = load_empty(mode == MT_ATTACH_PERF ? 0 : MT_BPF_TRACE_UPROBE_MULTI);
 	programs.return_fd = programs.free_fd = programs.ret_site_fd = programs.alloc_fd;
 	programs.leave_fd = programs.alloc_fd;

@@ -15,6 +15,25 @@ for line in sys.stdin:
     print(json.dumps(row))'
 }
 
+# Where probes sit: glibc's free, of which the kernel does not emulate the first instruction.
+libc=$(ldd /usr/bin/true | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')
+libc=$(readlink -f "$libc")
+first=$(objdump -d --no-show-raw-insn "--start-address=0x$(nm -D "$libc" |
+	sed -n 's/^\([0-9a-f]*\) T free@@.*/\1/p')" "$libc" 2>/dev/null | sed -n '/>:$/{n;p;q}')
+mt-record -q -v --probe-site entry -o run.mt -- true 2>err.txt
+matches 'entry: nothing is moved' err.txt 'libc.*: malloc: probe at 0x[0-9a-f]+,'
+is 'entry: nothing is behind' "$(grep -c 'behind the entry' err.txt)" 0
+mt-record -q -v --probe-site auto -o run.mt -- true 2>err.txt
+matches 'auto: malloc' err.txt 'libc.*: malloc: probe at 0x[0-9a-f]+.*, emulated$'
+case $(uname -m):$first in
+x86_64:*test*)
+	matches 'auto: free' err.txt ': (c?free): probe at 0x[0-9a-f]+, 3 bytes behind the entry, emulated$'
+	mt-record -q -v --probe-site entry -o run.mt -- true 2>err.txt
+	matches 'entry: free' err.txt ': (c?free): probe at 0x[0-9a-f]+, single-stepped$'
+	;;
+*) skip 'site of free' 'it does not begin with a test' ;;
+esac
+
 # The ways that this kernel has; perf is everywhere.
 ways=perf
 for way in multi session; do
