@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * bpf/mt_record.bpf.c - the programs of mt-record, by concern: allocator probes with their stacks
- * (probes, stack), processes (lifecycle), executable memory (watch, wait, code).
+ * bpf/mt_record.bpf.c - the programs of mt-record, by concern: allocator probes (probes, call,
+ * sample) with their stacks (stack, stack_copy, stack_identity), processes (lifecycle),
+ * executable memory (watch, wait, code).
  */
 #include "bpf/lifecycle.bpf.h"
 #include "bpf/probes.bpf.h"

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* bpf/stack_identity.bpf.h - what makes two stacks one: a digest of their code words. */
+#ifndef MT_STACK_IDENTITY_BPF_H
+#define MT_STACK_IDENTITY_BPF_H
+
+#include "bpf/stack_copy.bpf.h"
+
+#define SCAN_WORDS 32
+
+#define FNV_BASIS 0xcbf29ce484222325ULL
+#define FNV_PRIME 0x100000001b3ULL
+
+struct scan {
+	struct capture *capture;
+	struct mt_process_code *code;	/* NULL: any user address may be code */
+	__u64 hash;
+	__u32 words;
+};
+
+static __always_inline __u64 fold(__u64 hash, __u64 word)
+{
+	return (hash ^ word) * FNV_PRIME;
+}
+
+static long scan_words(__u32 i, struct scan *scan)
+{
+	struct mt_process_code *code = scan->code;
+	__u32 at = (i * SCAN_WORDS) & 8191, k;
+	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8), hash = scan->hash, v;
+	__u64 lowest, span;
+	__u32 left = scan->words - at;
+
+	if (at >= scan->words)
+		return 1;
+	if (!code) {
+		for (k = 0; k < SCAN_WORDS && k < left; k++) {
+			v = strip_code(words[k]);
+			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
+				hash = fold(fold(hash, at + k), v);
+		}
+	} else {
+		/* Small numbers would be in the first chunks, should two share a place there. */
+		lowest = code->lowest;
+		span = code->highest - lowest;
+		for (k = 0; k < SCAN_WORDS && k < left; k++) {
+			v = strip_code(words[k]);
+			if (v - lowest < span && is_code(code, v))
+				hash = fold(fold(hash, at + k), v);
+		}
+	}
+	scan->hash = hash;
+	return 0;
+}
+
+static long digest_words(__u32 i, struct scan *scan)
+{
+	__u32 at = (i * SCAN_WORDS) & 8191, k;
+	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8), hash = scan->hash;
+	__u32 left = scan->words - at;
+
+	if (at >= scan->words)
+		return 1;
+	for (k = 0; k < SCAN_WORDS && k < left; k++)
+		hash = fold(hash, words[k]);
+	scan->hash = hash;
+	return 0;
+}
+
+/*
+ * hash with the words of the capture that count. Global, so that the verifier walks the scan once
+ * and not for every path that leads to it: a third of a second at each start.
+ */
+__noinline __u64 scan_stack(struct capture *capture, struct mt_process_code *code, __u64 hash,
+			    __u32 words)
+{
+	struct scan scan = { .capture = capture, .code = code, .hash = hash, .words = words };
+
+	if (!capture)
+		return hash;
+	if (identity_mode == MT_IDENTITY_BYTES)
+		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, digest_words, &scan, 0);
+	else
+		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, scan_words, &scan, 0);
+	return scan.hash;
+}
+
+/*
+ * Where a capture begins. A uprobe's context has the registers; of a system call they are the
+ * task's, whose fields have other names.
+ */
+struct origin {
+	void *ctx;		/* the program's */
+	bool call;		/* a system call's; else ctx are the registers */
+	struct pt_regs *task;
+	__u64 ip;
+	__u64 fp;
+	__u64 sp;
+#if defined(__TARGET_ARCH_arm64)
+	__u64 link;
+#endif
+};
+
+static __always_inline __u64 stack_identity(const struct origin *from, struct capture *capture,
+					    struct mt_process_code *code, __u64 link, __u32 len)
+{
+	__u64 fp = from->fp - from->sp, hash;
+
+	if (code)
+		code_resolve(code);
+	hash = fold(FNV_BASIS, code ? code->generation : 0);
+	hash = fold(hash, from->ip);
+	if (link)
+		hash = fold(hash, link);
+	/* A caller that keeps its frame base in a register unwinds by it. */
+	if (fp < len)
+		hash = fold(hash, fp);
+	hash = scan_stack(capture, code && !code->unknown && !code->pending ? code : NULL, hash,
+			  len / 8);
+	if (capture->def.flags)
+		hash = fold(hash, capture->def.above);
+	return hash;
+}
+
+#endif
