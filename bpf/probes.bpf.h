@@ -117,8 +117,9 @@ static __always_inline bool begin_call(struct pt_regs *ctx, struct mt_task_state
 	call->begin = kind == MT_RING_REALLOC || kind == MT_RING_FREE ? bpf_ktime_get_ns() : 0;
 	call->cookie = cookie;
 	call->untaken = kind == MT_RING_FREE || unrecorded || !is_taken(state, call);
-	call->old_taken = call->old_addr && forget_block(state, call->old_addr);
 	call->stack = stack_size && !call->untaken ? capture_stack(ctx, state, sp) : 0;
+	/* Behind the stack, which the verifier would walk once more for each outcome. */
+	call->old_taken = call->old_addr && forget_block(state, call->old_addr);
 	if (kind == MT_RING_FREE && call->old_taken && !forwarded(state, ctx, call->old_addr))
 		submit_free(call->old_addr, call->begin, cookie);
 	return true;
