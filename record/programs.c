@@ -16,7 +16,6 @@
 #include "record/sampled_blocks.h"
 #include "record/uprobe_multi.h"
 
-#define WALK_STEPS_MAX (1u << 19)	/* four times what the map holds */
 #define IDENTIFY_TRIES 100
 #define SWEEP_FROM (MT_SAMPLED_BLOCKS / 4)
 #define SWEEP_PAUSE_NS 400000000
@@ -318,17 +317,7 @@ int mt_programs_set_fixed_size(struct mt_programs *programs, uint32_t source, ui
 
 void mt_programs_each_process(const struct mt_programs *programs, mt_process_fn fn, void *arg)
 {
-	__u32 key, *previous = NULL, steps;
-	__u64 flags;
-
-	/* A key that goes meanwhile makes the walk start again: fn sees some processes twice. */
-	for (steps = 0; steps < WALK_STEPS_MAX; steps++) {
-		if (bpf_map_get_next_key(processes_fd(programs), previous, &key))
-			break;
-		previous = &key;
-		if (!bpf_map_lookup_elem(processes_fd(programs), &key, &flags))
-			fn(arg, (int)key, flags);
-	}
+	mt_process_walk(processes_fd(programs), fn, arg);
 }
 
 static void forget_if_gone(void *arg, int pid, uint64_t flags)
@@ -370,7 +359,7 @@ void mt_programs_forget_blocks(struct mt_programs *programs)
 {
 	__u64 *n = &programs->skel->bss->n_sampled_blocks;
 	__u32 *last = &programs->skel->bss->next_space;
-	uint64_t deleted;
+	uint64_t deleted = 0;
 
 	if (__atomic_load_n(n, __ATOMIC_RELAXED) < SWEEP_FROM ||
 	    mt_now() - programs->sweep_time < SWEEP_PAUSE_NS)

@@ -10,6 +10,7 @@
 
 #include "bpf/mt_ring.h"
 #include "record/attach.h"
+#include "record/process_walk.h"
 #include "record/watch.h"
 
 struct mt_programs;
@@ -65,8 +66,7 @@ struct mt_code_range {
 int mt_programs_adopt_code(struct mt_programs *programs, int pid,
 			   const struct mt_code_range *ranges, size_t n);
 
-/* Each tracked process that has not exited; flags are of enum mt_process_flags. */
-typedef void (*mt_process_fn)(void *arg, int pid, uint64_t flags);
+/* Each tracked process that has not exited. */
 void mt_programs_each_process(const struct mt_programs *programs, mt_process_fn fn, void *arg);
 
 /* A process's flags, 0 if it is not tracked. */

@@ -1,7 +1,6 @@
 #include "record/recorder_impl.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/signalfd.h>

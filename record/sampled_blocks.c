@@ -5,46 +5,35 @@
 #include <stdlib.h>
 
 #include "bpf/mt_ring.h"
+#include "record/process_walk.h"
 
 #define BATCH 4096
-#define STEPS_MAX (1u << 19)	/* four times the processes that can be */
 
 struct spaces {
 	uint64_t *numbers;
 	size_t n, cap;
+	int err;	/* sticks */
 };
 
-static int add_space(struct spaces *spaces, uint64_t number)
+static void add_space(void *arg, int pid, uint64_t flags)
 {
+	struct spaces *spaces = arg;
 	size_t cap = spaces->cap ? 2 * spaces->cap : 256;
 	uint64_t *numbers;
 
+	(void)pid;
+	if (spaces->err)
+		return;
 	if (spaces->n == spaces->cap) {
 		numbers = reallocarray(spaces->numbers, cap, sizeof(*numbers));
-		if (!numbers)
-			return -ENOMEM;
+		if (!numbers) {
+			spaces->err = -ENOMEM;
+			return;
+		}
 		spaces->numbers = numbers;
 		spaces->cap = cap;
 	}
-	spaces->numbers[spaces->n++] = number;
-	return 0;
-}
-
-static int add_spaces(struct spaces *spaces, int processes_fd)
-{
-	__u32 key, *previous = NULL, steps;
-	__u64 flags;
-	int err = 0;
-
-	for (steps = 0; steps < STEPS_MAX && !err; steps++) {
-		if (bpf_map_get_next_key(processes_fd, previous, &key))
-			return 0;
-		previous = &key;
-		if (!bpf_map_lookup_elem(processes_fd, &key, &flags))
-			err = add_space(spaces, flags >> MT_PROCESS_SPACE_SHIFT);
-	}
-	/* It never came to an end: who is there is not known. */
-	return err ? err : -EAGAIN;
+	spaces->numbers[spaces->n++] = flags >> MT_PROCESS_SPACE_SHIFT;
 }
 
 static int compare(const void *va, const void *vb)
@@ -57,10 +46,12 @@ static int compare(const void *va, const void *vb)
 /* Of processes that share memory one can end while its child comes: not seen by one walk. */
 static int find_spaces(struct spaces *spaces, int processes_fd)
 {
-	int err = add_spaces(spaces, processes_fd);
+	int err = mt_process_walk(processes_fd, add_space, spaces);
 
 	if (!err)
-		err = add_spaces(spaces, processes_fd);
+		err = mt_process_walk(processes_fd, add_space, spaces);
+	if (!err)
+		err = spaces->err;
 	if (!err && spaces->n)
 		qsort(spaces->numbers, spaces->n, sizeof(*spaces->numbers), compare);
 	return err;
@@ -99,19 +90,17 @@ static int sweep(int blocks_fd, const struct spaces *spaces, uint64_t last_space
 }
 
 int mt_sampled_blocks_sweep(int blocks_fd, int processes_fd, uint64_t last_space,
-			    uint64_t *ret_deleted)
+			    uint64_t *deleted)
 {
 	struct mt_block_key *keys = calloc(BATCH, sizeof(*keys));
 	__u64 *values = calloc(BATCH, sizeof(*values));
 	struct spaces spaces = {};
-	uint64_t deleted = 0;
 	int err = keys && values ? find_spaces(&spaces, processes_fd) : -ENOMEM;
 
 	if (!err)
-		err = sweep(blocks_fd, &spaces, last_space, keys, values, &deleted);
+		err = sweep(blocks_fd, &spaces, last_space, keys, values, deleted);
 	free(spaces.numbers);
 	free(values);
 	free(keys);
-	*ret_deleted = deleted;
 	return err;
 }

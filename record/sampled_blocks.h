@@ -13,9 +13,9 @@
 /*
  * Delete them from the map at blocks_fd; processes_fd is the map of the tracked ones, and no
  * address space above last_space is looked at: it may be of a process that is just being
- * made. *ret_deleted, also on failure: how many. 0, -ENOMEM or -errno.
+ * made. *deleted counts them, those before a failure too. 0, -ENOMEM, -EAGAIN or -errno.
  */
 int mt_sampled_blocks_sweep(int blocks_fd, int processes_fd, uint64_t last_space,
-			    uint64_t *ret_deleted);
+			    uint64_t *deleted);
 
 #endif
