@@ -87,10 +87,10 @@ int mt_profile_find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot)
 	return 0;
 }
 
-static void drop_block(struct mt_profile *p, const struct mt_live_block *block)
+/* share: what the block counts for. */
+static void drop_block(struct mt_profile *p, const struct mt_live_block *block,
+		       struct mt_share share)
 {
-	struct mt_share share = mt_share_of(block->size, p->scope.sample_bytes);
-
 	mt_tally_drop(&p->stacks[block->stack], share, p->epoch);
 	mt_tally_drop(&p->threads[block->thread].tally, share, p->epoch);
 	p->bytes -= share.bytes;
@@ -111,8 +111,8 @@ static void settle_space(struct mt_profile *p, uint32_t space, enum settle how)
 		block = &blocks->slots[i];
 		if (!block->addr)
 			continue;
-		drop_block(p, block);
 		share = mt_share_of(block->size, p->scope.sample_bytes);
+		drop_block(p, block, share);
 		if (how == DISCARDED) {
 			p->totals.discarded_blocks += share.blocks;
 			p->totals.discarded_bytes += share.bytes;
@@ -236,7 +236,7 @@ static int add_block(struct mt_profile *p, const struct mt_event *event, uint32_
 	old = mt_blocks_find(&s->blocks, event->addr);
 	if (old) {
 		p->totals.conflicts++;
-		drop_block(p, old);
+		drop_block(p, old, mt_share_of(old->size, p->scope.sample_bytes));
 		err = mt_live_space_remove(&p->live, space, old, event->time);
 		if (err)
 			return err;
@@ -266,7 +266,8 @@ static int release_block(struct mt_profile *p, const struct mt_event *event, uin
 	struct mt_live_space *s = &p->live.spaces[space];
 	struct mt_live_block *block = s->gone ? NULL : mt_blocks_find(&s->blocks, event->addr);
 	struct mt_totals *of_stack, *of_thread;
-	uint64_t sample_bytes = p->scope.sample_bytes, blocks;
+	uint64_t sample_bytes = p->scope.sample_bytes;
+	struct mt_share share;
 	bool temporary;
 
 	if (!block) {
@@ -285,23 +286,23 @@ static int release_block(struct mt_profile *p, const struct mt_event *event, uin
 	}
 	thread->unmatched = 0;
 
+	share = mt_share_of(block->size, sample_bytes);
 	of_stack = &p->stacks[block->stack].totals;
 	of_thread = &p->threads[block->thread].tally.totals;
 	if (freed) {
 		/* The thread may have allocated something that was not sampled. */
 		temporary = block->thread == thread_index && thread->last_addr == event->addr &&
 			    !sample_bytes;
-		blocks = mt_share_of(block->size, sample_bytes).blocks;
-		p->totals.all.frees += blocks;
-		of_stack->frees += blocks;
-		of_thread->frees += blocks;
+		p->totals.all.frees += share.blocks;
+		of_stack->frees += share.blocks;
+		of_thread->frees += share.blocks;
 		of_stack->temporary += temporary;
 		of_thread->temporary += temporary;
 		p->totals.all.temporary += temporary;
 	}
 	if (thread->last_addr == event->addr)
 		thread->last_addr = 0;
-	drop_block(p, block);
+	drop_block(p, block, share);
 	return mt_live_space_remove(&p->live, space, block, event->time);
 }
 
