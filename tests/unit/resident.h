@@ -1,11 +1,16 @@
 /*
- * tests/unit/resident.h - the anonymous memory that is committed, in bytes.
+ * tests/unit/resident.h - memory that the test's process has, in bytes.
  */
 #ifndef MT_TESTS_RESIDENT_H
 #define MT_TESTS_RESIDENT_H
 
 #include <stddef.h>
+#ifdef __SANITIZE_ADDRESS__
+/* gcc's library has it, without compiler-rt's header sanitizer/allocator_interface.h. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+#endif
 
+/* Anonymous memory that is committed. */
 static inline size_t resident_bytes(void)
 {
 	FILE *file = fopen("/proc/self/status", "re");
@@ -18,6 +23,19 @@ static inline size_t resident_bytes(void)
 	if (file)
 		fclose(file);
 	return kib << 10;
+}
+
+/*
+ * The same for what is allocated and freed in large pieces: the address sanitizer keeps freed ones
+ * committed, up to 256 MB, to catch their use.
+ */
+static inline size_t held_bytes(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return __sanitizer_get_current_allocated_bytes();
+#else
+	return resident_bytes();
+#endif
 }
 
 #endif
