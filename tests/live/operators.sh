@@ -104,6 +104,20 @@ gcc -g -O1 -fno-builtin -w -c -DTC_INTERNAL -o tci.o "$TOP/testdata/allocators/s
 over 'TCMallocInternal (stand-in)' TCMallocInternalMalloc TCMallocInternalAlignedAlloc \
 	TCMallocInternalFree tci.o
 
+# libstdc++ is built for glibc alone, but its runtime does over musl, with one function more.
+g++ "${flags[@]}" -U_FORTIFY_SOURCE -fno-stack-protector -DROUNDED -c -o calls.o "$source"
+musl-gcc -O1 -Wall -c -o find_object.o "$TOP/testdata/allocators/find_object.c"
+build_musl()
+{
+	musl-gcc "${@:2}" -Wl,--eh-frame-hdr -o "$1" calls.o find_object.o \
+		"$(g++ -print-file-name=libsupc++.a)" "$(g++ -print-file-name=libgcc_eh.a)"
+}
+build_musl musl
+build_musl musl-static -static
+same 'musl' ./musl
+same 'musl, static' ./musl-static
+is 'musl: it is that one' "$(grep -c '"kind": "musl"' stat.json)" 1
+
 # LLVM's C++ library and runtime, as a library and inside.
 if ! "$TOP/scripts/unpack-packages" libcxx "$BUILD/libcxx" 2>unpack.err; then
 	not_ok 'libc++ is there' "$(tail -n 1 unpack.err)"
