@@ -214,7 +214,9 @@ static int adopt_children(struct mt_adoption *adoption)
 		return -errno;
 	while ((entry = readdir(dir))) {
 		pid = atoi(entry->d_name);
-		if (pid <= 0 || mt_programs_is_tracked(adoption->programs, pid) ||
+		/* Not ourselves, below a shell or so: we could not answer our own requests. */
+		if (pid <= 0 || pid == getpid() ||
+		    mt_programs_is_tracked(adoption->programs, pid) ||
 		    !mt_programs_is_tracked(adoption->programs, parent_of(pid)))
 			continue;
 		err = adopt_one(adoption, pid);

@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "record/adopt.h"
 #include "record/allocators.h"
+#include "record/attachable.h"
 #include "record/clock.h"
 #include "record/closure.h"
 #include "record/code_mask.h"
@@ -68,6 +69,8 @@ static int open_output(struct mt_recorder *rec)
 	return 0;
 }
 
+_Static_assert(MT_ATTACHABLE_MAX <= MT_RECORDER_ERROR_MAX, "its lines fit");
+
 /* Fork the command, which waits; or find the process to attach to. */
 static int find_root(struct mt_recorder *rec)
 {
@@ -81,6 +84,8 @@ static int find_root(struct mt_recorder *rec)
 
 	if (rec->opts->pid) {
 		rec->root_pid = (int)rec->opts->pid;
+		if (mt_attachable(rec->root_pid, rec->error))
+			return MT_EXIT_FAILED;
 		rec->root_fd = syscall(SYS_pidfd_open, rec->root_pid, 0);
 		return rec->root_fd < 0 ? -errno : 0;
 	}
@@ -269,7 +274,11 @@ static int arm(struct mt_recorder *rec)
 
 static int fail_to_follow(struct mt_recorder *rec, int err)
 {
-	if (err == -EACCES || err == -EPERM)
+	const bool refused = err == -EACCES || err == -EPERM;
+
+	if (refused && rec->opts->pid && mt_attachable_refused(rec->root_pid, err, rec->error))
+		return MT_EXIT_FAILED;
+	if (refused)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED,
 					"perf_event_open is refused, mappings cannot be recorded; "
 					"run as root, or: sysctl kernel.perf_event_paranoid=1",
@@ -423,8 +432,10 @@ int mt_recorder_start(struct mt_recorder *rec)
 	err = take_signals(rec);
 	if (!err)
 		err = find_root(rec);
-	if (err && !rec->opts->pid)
+	if (err < 0 && !rec->opts->pid)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot start the command", err);
+	if (err > 0)
+		return err;
 	if (err) {
 		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "process %d: %s", rec->root_pid,
 			 strerror(-err));

@@ -102,3 +102,74 @@ EOF
 refused 'perf_event_open refused' 125 '^mt-record: perf_event_open is refused' \
 	/usr/bin/python3 refuse.py mt-record -o refused.mt -- touch ran
 is 'perf_event_open refused: nothing was run' "$(ls ran refused.mt 2>/dev/null)" ''
+
+# Processes that cannot be attached to.
+sleep 300 &
+sleeper=$!
+sh -c 'true & exec sleep 300' &
+parent=$!
+zombie() { ps -o pid= --ppid "$parent" | tr -d ' '; }
+ended() { [ "$(state_of "$(zombie)")" = Z ]; }
+until_true 20 ended
+nobody_there=$(($(cat /proc/sys/kernel/pid_max) - 1))
+while [ -d "/proc/$nobody_there" ]; do
+	nobody_there=$((nobody_there - 1))
+done
+refused 'attach: no such process' 125 "^mt-record: process $nobody_there: No such process$" \
+	mt-record -o p.mt -p "$nobody_there"
+refused 'attach: a zombie' 125 '^mt-record: process [0-9]+ has ended already' \
+	mt-record -o p.mt -p "$(zombie)"
+if grep -q kthreadd /proc/2/comm; then
+	refused 'attach: a thread of the kernel' 125 '^mt-record: process 2 is a thread of the kernel' \
+		mt-record -o p.mt -p 2
+fi
+# shellcheck disable=SC2016
+refused 'attach: itself' 125 '^mt-record: process [0-9]+ is this mt-record itself$' \
+	sh -c 'exec mt-record -o p.mt -p $$'
+/usr/bin/python3 -c '
+import threading, time
+t = threading.Thread(target=time.sleep, args=(300,), daemon=True)
+t.start()
+print(t.native_id, flush=True)
+time.sleep(300)' >thread.txt &
+threads=$!
+until_true 20 test -s thread.txt
+tid=$(cat thread.txt)
+refused 'attach: a thread' 125 "^mt-record: $tid is a thread of process $threads; .* -p $threads$" \
+	mt-record -o p.mt -p "$tid"
+# shellcheck disable=SC2086
+refused "attach: another user's, without privileges" 125 'CAP_SYS_PTRACE.*sudo mt-record' \
+	$nobody ./mt-record -o theirs/run.mt -p "$sleeper"
+is 'attach: no file is left' "$(ls -d p.mt theirs/* 2>/dev/null)" ''
+
+# A sandbox from which other processes cannot be traced, not even by root.
+cat >sandbox.py <<'EOF'
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None)
+attr = struct.pack("Q", 1 << 12)
+fd = libc.syscall(444, attr, ctypes.c_size_t(len(attr)), 0)
+if fd < 0 or libc.prctl(38, 1, 0, 0, 0) or libc.syscall(446, fd, 0):
+    sys.exit(77)
+os.execvp(sys.argv[1], sys.argv[1:])
+EOF
+if /usr/bin/python3 sandbox.py true; then
+	refused 'attach: out of a sandbox' 125 \
+		"^mt-record: process $sleeper cannot be attached to, .*; run mt-record as root outside" \
+		/usr/bin/python3 sandbox.py mt-record -o p.mt -p "$sleeper"
+elif cat /proc/1/maps >/dev/null 2>&1; then
+	echo 'note no Landlock here'
+else
+	refused 'attach: a process that shows us nothing' 125 \
+		'^mt-record: process 1 cannot be attached to, .*; run mt-record as root outside' \
+		mt-record -o p.mt -p 1
+fi
+is 'attach: it runs on' "$(state_of "$sleeper")" S
+
+# Below a shell that is attached to, mt-record leaves itself out.
+code=0
+# shellcheck disable=SC2016
+sh -c 'mt-record --duration 1s -o below.mt -p $$; sleep 0.1; exit 3' 2>err.txt || code=$?
+is 'attach: to the shell that runs it' "$code" 3
+mt-report stat --json below.mt >stat.json 2>/dev/null
+holds 'attach: to the shell that runs it: itself left out' '(s["processes"], 1)'
+kill "$sleeper" "$parent" "$threads"
