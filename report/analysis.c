@@ -1,5 +1,6 @@
 #include "report/analysis.h"
 
+#include "report/cache.h"
 #include "report/debuginfod.h"
 #include "report/reader.h"
 #include "report/symbolize.h"
@@ -20,6 +21,7 @@ void mt_analysis_release(struct mt_analysis *analysis)
 	mt_profile_free(analysis->profile);
 	mt_profile_free(analysis->regions);
 	mt_debuginfod_free(analysis->debuginfod);
+	mt_cache_free(analysis->cache);
 	mt_pack_free(analysis->pack);
 	mt_session_free(analysis->session);
 	mt_run_release(&analysis->run);
@@ -172,6 +174,8 @@ static int run_stages(struct mt_analysis *a, unsigned int needs,
 		doing(progress, "checking modules");
 		err = mt_modules_load(a->session, a->symbolizer, a->paths, a->names, &a->modules);
 	}
+	if (!err && a->symbolizer)
+		mt_symbolizer_save(a->symbolizer);
 	return err;
 }
 
@@ -180,7 +184,7 @@ int mt_analysis_load(const char *path, unsigned int needs, const struct mt_modul
 		     struct mt_analysis *ret_analysis)
 {
 	struct progress told = { .fn = progress, .arg = arg };
-	struct mt_analysis a = { .debuginfod = options->debuginfod };
+	struct mt_analysis a = { .debuginfod = options->debuginfod, .cache = options->cache };
 	int err = mt_reader_open(path, &a.reader);
 
 	if (!err) {

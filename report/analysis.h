@@ -35,6 +35,7 @@ struct mt_analysis {
 	struct mt_between between;	/* of the run's marks: what the profile is about */
 	struct mt_session *session;
 	struct mt_debuginfod *debuginfod;	/* NULL: no server is asked */
+	struct mt_cache *cache;	/* NULL: nothing is kept from run to run */
 	struct mt_pack *pack;	/* NULL: the artifact carries no modules */
 	bool mmap;		/* the profile is about mapped memory */
 	struct mt_profile *profile;	/* NULL what was not needed */
@@ -63,9 +64,9 @@ void mt_analysis_range(const struct mt_analysis *analysis, uint64_t *ret_from,
 
 /*
  * Open path and do what needs asks for, with files found as options say; their kernel is set
- * here, and their debuginfod is the analysis's, also on failure. range may be NULL. On failure
- * *ret_analysis is not written. Errors are the reader's, -EOPNOTSUPP for an architecture that
- * cannot be unwound, -ENOENT with range->error.
+ * here, and their debuginfod and cache are the analysis's, also on failure. range may be NULL.
+ * On failure *ret_analysis is not written. Errors are the reader's, -EOPNOTSUPP for an
+ * architecture that cannot be unwound, -ENOENT with range->error.
  */
 int mt_analysis_load(const char *path, unsigned int needs, const struct mt_module_options *options,
 		     struct mt_range_wanted *range, mt_progress_fn progress, void *arg,

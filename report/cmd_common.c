@@ -1,6 +1,7 @@
 #include "report/cmd.h"
 
 #include "common/error.h"
+#include "report/cache.h"
 #include "report/debuginfod.h"
 
 #include <errno.h>
@@ -57,6 +58,35 @@ void mt_cmd_progress(void *unused, const char *doing)
 	fflush(stderr);
 }
 
+/*
+ * Nothing to speak of if there is no place for one; a folder that was asked for is spoken of, and
+ * the report is made without.
+ */
+static int open_cache(const struct mt_report_opts *opts, struct mt_cache **ret_cache)
+{
+	int err = opts->no_cache ? 0 : mt_cache_open(opts->cache_dir, ret_cache);
+
+	if (!err || err == -ENOMEM)
+		return err;
+	if (opts->cache_dir || opts->verbose)
+		mt_cmd_say("no cache is used: %s%s%s", opts->cache_dir ? opts->cache_dir : "",
+			   opts->cache_dir ? ": " : "", err == -EPERM ?
+			   "others can write to it, or it is another user's" : mt_strerror(err));
+	return 0;
+}
+
+static void tell_cache(struct mt_cache *cache)
+{
+	struct mt_cache_stats stats;
+
+	if (!cache)
+		return;
+	mt_cache_stats(cache, &stats);
+	mt_cmd_say("cache %s: %u used, %u written, %u out of date, %u ignored as damaged or open "
+		   "to others, %u could not be written", mt_cache_dir(cache), stats.used,
+		   stats.written, stats.stale, stats.bad, stats.failed);
+}
+
 bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 		 struct mt_analysis *ret_analysis)
 {
@@ -71,6 +101,8 @@ bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 		err = mt_debuginfod_new(opts->debuginfod, mt_cmd_progress, NULL,
 					&options.debuginfod);
 	if (!err)
+		err = open_cache(opts, &options.cache);
+	if (!err)
 		err = mt_analysis_load(opts->file, needs, &options, &range, mt_cmd_progress, NULL,
 				       ret_analysis);
 	mt_cmd_progress(NULL, NULL);
@@ -78,6 +110,8 @@ bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 		mt_cmd_say("--between: %s", range.error);
 	else if (err)
 		mt_cmd_fail(opts->file, err);
+	if (!err && opts->verbose)
+		tell_cache(ret_analysis->cache);
 	return !err;
 }
 

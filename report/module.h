@@ -12,6 +12,7 @@
 
 #include "common/event.h"
 
+struct mt_cache;
 struct mt_debuginfod;
 struct mt_file;
 struct mt_module;
@@ -39,6 +40,7 @@ struct mt_module_options {
 	const struct mt_pack *pack;	/* looked at first; outlives the module; NULL: none */
 	const char *sysroot;	/* folder to look for all files in; NULL: this machine's own */
 	struct mt_debuginfod *debuginfod;	/* asked for what is not found; NULL: nobody is */
+	struct mt_cache *cache;	/* of what is worked out of modules; NULL: none */
 	/* One moment by both clocks, as in the header; 0: files' times are not looked at. */
 	uint64_t start_time;
 	uint64_t start_realtime;

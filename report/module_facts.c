@@ -3,7 +3,6 @@
 #include "report/names.h"
 #include "report/packages.h"
 #include "report/session.h"
-#include "report/symbols.h"
 
 #include <errno.h>
 
@@ -14,7 +13,6 @@ static int load_one(const struct mt_session *session, struct mt_symbolizer *symb
 {
 	const struct mt_file *file = mt_session_file(session, index);
 	struct mt_module *module = mt_symbolizer_module(symbolizer, index);
-	const struct mt_symbols *symbols;
 
 	if (!module)
 		return -ENOMEM;
@@ -27,8 +25,7 @@ static int load_one(const struct mt_session *session, struct mt_symbolizer *symb
 	facts->packed_package = mt_module_package(module);
 	if (!contents)
 		return 0;
-	symbols = mt_symbolizer_symbols(symbolizer, index);
-	facts->symbols = symbols && mt_symbols_count(symbols);
+	facts->symbols = mt_symbolizer_has_symbols(symbolizer, index);
 	facts->lines = mt_symbolizer_has_lines(symbolizer, index);
 	facts->debug_path = mt_module_debug_path(module);
 	return 0;

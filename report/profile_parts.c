@@ -73,7 +73,7 @@ static int add_part(struct mt_profile_parts *parts, uint32_t file)
 	mt_module_section(module, ".eh_frame", &section);
 	part->file = file;
 	part->unwind = section.data != NULL;
-	part->symbols = mt_symbolizer_symbols(parts->symbolizer, file) != NULL;
+	part->symbols = mt_symbolizer_has_symbols(parts->symbolizer, file);
 	/* Debug information is told by symbol. */
 	part->debug = part->symbols && mt_symbolizer_has_lines(parts->symbolizer, file);
 	if (!part->unwind && !part->symbols)

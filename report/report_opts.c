@@ -21,23 +21,28 @@ static struct mt_report_opts parsed;
 #define OPTION_BY \
 	{ .kind = MT_OPTION_CHOICE, .name = "by", .value = &parsed.by, .arg = "WEIGHT", \
 	  .choices = by_names, \
-	  .help = "bytes (allocated; default), count (of allocations), peak (live bytes at the " \
-		  "moment of the peak) or live (bytes never freed)" }
+	  .help = "bytes (allocated; default), count, peak (live bytes then), or live (bytes " \
+		  "never freed)" }
 #define OPTION_EVENTS \
 	{ .kind = MT_OPTION_CHOICE, .name = "events", .value = &parsed.events, .arg = "WHICH", \
 	  .choices = events_names, \
 	  .help = "heap (default), or mmap, munmap, mremap and brk" }
 #define OPTION_ROWS \
 	{ .kind = MT_OPTION_COUNT, .name = "rows", .alias = 'n', .value = &parsed.rows, \
-	  .arg = "N", .help = "stacks, functions and processes to list (default 10; 0 is " \
-		  "all)" }
+	  .arg = "N", .help = "how many of each list (default 10; 0 is all)" }
 #define OPTION_FILES \
 	{ .kind = MT_OPTION_STRING, .name = "sysroot", .value = &parsed.sysroot, .arg = "DIR", \
 	  .help = "where mapped files are, known by build-id" }, \
 	{ .kind = MT_OPTION_STRING, .name = "debug-dir", .value = &parsed.debug_dir, \
 	  .arg = "DIR", .help = "separate debug files, else /usr/lib/debug" }, \
 	{ .kind = MT_OPTION_STRING, .name = "debuginfod", .value = &parsed.debuginfod, \
-	  .arg = "URLS", .help = "ask these servers for files not found" }
+	  .arg = "URLS", .help = "ask these servers for files not found" }, \
+	{ .kind = MT_OPTION_STRING, .name = "cache-dir", .value = &parsed.cache_dir, \
+	  .arg = "DIR", .help = "what is worked out of files, else ~/.cache/memtrack" }, \
+	{ .kind = MT_OPTION_FLAG, .name = "no-cache", .value = &parsed.no_cache, \
+	  .help = "keep nothing, use nothing kept" }, \
+	{ .kind = MT_OPTION_FLAG, .name = "verbose", .alias = 'v', .value = &parsed.verbose, \
+	  .help = "say how much of that was used" }
 #define OPTION_BETWEEN \
 	{ .kind = MT_OPTION_PAIR, .name = "between", .value = parsed.between, .arg = "A B", \
 	  .help = "from mark A to mark B (B#2: the second B)" }
@@ -55,8 +60,7 @@ static const struct mt_option program_options[] = {
 static const struct mt_option symbolize_options[] = {
 	OPTIONS_TITLE,
 	{ .kind = MT_OPTION_STRING, .name = "output", .alias = 'o', .value = &parsed.output,
-	  .arg = "DIR", .help = "the profile folder (default FILE.profile); a folder of that "
-				"name is replaced if it is one of ours" },
+	  .arg = "DIR", .help = "the profile folder (default FILE.profile)" },
 	{ .kind = MT_OPTION_STRING, .name = "integration", .value = &parsed.integration,
 	  .arg = "N,V", .help = "name and version of the writer to put in it" },
 	{ .kind = MT_OPTION_FLAG, .name = "no-report", .value = &parsed.no_report,

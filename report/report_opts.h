@@ -43,6 +43,9 @@ struct mt_report_opts {
 	const char *sysroot;	/* NULL: files are looked for where they were recorded */
 	const char *debug_dir;	/* NULL: SYSROOT/usr/lib/debug */
 	const char *debuginfod;	/* URLs; NULL: those of DEBUGINFOD_URLS, if there are */
+	const char *cache_dir;	/* NULL: the user's own */
+	bool no_cache;
+	bool verbose;
 	const char *between[2];	/* marks; NULL: all of the run */
 	bool json;
 	const char *integration;	/* symbolize: NAME,VERSION; NULL: our own */

@@ -46,6 +46,8 @@ struct mt_jit *mt_symbolizer_jit(struct mt_symbolizer *symbolizer);
 const struct mt_symbols *mt_symbolizer_symbols(struct mt_symbolizer *symbolizer, uint32_t file);
 /* Its line tables, or NULL. */
 struct mt_lines *mt_symbolizer_lines(struct mt_symbolizer *symbolizer, uint32_t file);
+/* Has it any? Told by the cache where that knows the file. */
+bool mt_symbolizer_has_symbols(struct mt_symbolizer *symbolizer, uint32_t file);
 /* Has this file line information (its own or a separate debug file's)? */
 bool mt_symbolizer_has_lines(struct mt_symbolizer *symbolizer, uint32_t file);
 /*
@@ -54,7 +56,13 @@ bool mt_symbolizer_has_lines(struct mt_symbolizer *symbolizer, uint32_t file);
  */
 bool mt_symbolizer_bias(struct mt_symbolizer *symbolizer, uint32_t placement, uint64_t *ret_bias);
 
-/* mt_unwind_find_fn; arg is the symbolizer. */
+/* Keep what was worked out of the files, for the next run, in the cache that options named. */
+void mt_symbolizer_save(struct mt_symbolizer *symbolizer);
+
+/*
+ * mt_unwind_find_fn; arg is the symbolizer. Any number of threads may call it at once, as long as
+ * nothing else is called.
+ */
 bool mt_symbolizer_find_code(void *arg, const struct mt_stack *stack, uint64_t addr,
 			     struct mt_unwind_code *ret_code);
 
@@ -63,7 +71,7 @@ bool mt_symbolizer_find_code(void *arg, const struct mt_stack *stack, uint64_t a
  * (file, svma); they and their strings live as long as the symbolizer. The function is the
  * one that holds pc - 1, or pc if the frame is exact; never the nearest one before. Without a
  * function, offset is what there is: the svma of pc; in a module that was refused, pc's offset in
- * the file; in no module, pc. 0 or -ENOMEM.
+ * the file; in no module, pc. 0 or -ENOMEM. Threads may name frames of different files at once.
  */
 int mt_symbolize(struct mt_symbolizer *symbolizer, const struct mt_frame *frame,
 		 const struct mt_location **ret_locations, size_t *ret_n);

@@ -28,6 +28,9 @@ export LC_ALL=C TZ=UTC TERM=dumb PATH="$build:$PATH"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+# A cache of their own, not the user's.
+mkdir -m 700 "$scratch/.cache"
+export XDG_CACHE_HOME="$scratch/.cache"
 trap 'exit 130' INT TERM HUP
 
 if [ $# = 0 ]; then

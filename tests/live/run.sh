@@ -27,6 +27,9 @@ export LC_ALL=C TZ=UTC PATH="$build:/usr/sbin:/usr/bin:/sbin:/bin"
 scratch=$(mktemp -d)
 chmod 755 "$scratch"
 trap 'rm -rf "$scratch"' EXIT
+# A cache of their own, not the user's.
+mkdir -m 700 "$scratch/.cache"
+export XDG_CACHE_HOME="$scratch/.cache"
 trap 'exit 130' INT TERM HUP
 
 if [ $# = 0 ]; then
