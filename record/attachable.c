@@ -39,6 +39,24 @@ static int process_of(int tid)
 	return pid;
 }
 
+/*
+ * Whom we may not trace shows us no mapped files, and those are what probes are put into. Its maps
+ * would not tell: Linux 6.14 shows them to everybody with CAP_PERFMON.
+ */
+static int may_be_traced(int pid, char ret_line[MT_ATTACHABLE_MAX])
+{
+	char path[64], target[1];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (readlink(path, target, sizeof(target)) >= 0 || (errno != EACCES && errno != EPERM))
+		return 0;
+	snprintf(ret_line, MT_ATTACHABLE_MAX,
+		 "process %d cannot be attached to, the kernel refuses mt-record what tracing it "
+		 "takes: %s; run mt-record as root outside of this container or sandbox", pid,
+		 strerror(errno));
+	return -EPERM;
+}
+
 int mt_attachable(int pid, char ret_line[MT_ATTACHABLE_MAX])
 {
 	char text[1024], *after, state = 0;
@@ -75,19 +93,5 @@ int mt_attachable(int pid, char ret_line[MT_ATTACHABLE_MAX])
 			 pid);
 		return -ESRCH;
 	}
-	return 0;
-}
-
-int mt_attachable_refused(int pid, int err, char ret_line[MT_ATTACHABLE_MAX])
-{
-	char text[2];
-
-	/* Whom we may not trace shows us no mappings, and perf none of its events. */
-	if (!read_text(pid, "maps", text, sizeof(text)))
-		return 0;
-	snprintf(ret_line, MT_ATTACHABLE_MAX,
-		 "process %d cannot be attached to, the kernel refuses mt-record what tracing it "
-		 "takes: %s; run mt-record as root outside of this container or sandbox", pid,
-		 strerror(-err));
-	return 1;
+	return may_be_traced(pid, ret_line);
 }

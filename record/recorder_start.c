@@ -274,11 +274,7 @@ static int arm(struct mt_recorder *rec)
 
 static int fail_to_follow(struct mt_recorder *rec, int err)
 {
-	const bool refused = err == -EACCES || err == -EPERM;
-
-	if (refused && rec->opts->pid && mt_attachable_refused(rec->root_pid, err, rec->error))
-		return MT_EXIT_FAILED;
-	if (refused)
+	if (err == -EACCES || err == -EPERM)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED,
 					"perf_event_open is refused, mappings cannot be recorded; "
 					"run as root, or: sysctl kernel.perf_event_paranoid=1",

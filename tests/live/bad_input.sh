@@ -9,7 +9,8 @@ refused()
 	local name=$1 want=$2 re=$3 code=0
 
 	shift 3
-	"$@" >out.txt 2>err.txt </dev/null || code=$?
+	# What is not refused would record, perhaps for long.
+	timeout 30 "$@" >out.txt 2>err.txt </dev/null || code=$?
 	is "$name: status" "$code" "$want"
 	one_line "$name: one line" err.txt
 	matches "$name: says what" err.txt "$re"
