@@ -123,21 +123,15 @@ uint32_t mt_session_space_parent(const struct mt_session *session, uint32_t spac
 	return session->spaces[space].parent;
 }
 
-uint32_t mt_session_find(const struct mt_session *session, uint32_t process, uint64_t time,
-			 uint64_t addr)
+bool mt_space_root_at(const struct mt_session *session, uint32_t space, uint64_t time,
+		      uint32_t *ret_root)
 {
-	uint32_t space = mt_session_space(session, process, time);
 	const struct mt_space_version *versions;
-	uint32_t lo, hi, mid, found;
-	uint64_t start;
+	uint32_t lo = 0, hi = session->spaces[space].n_versions, mid;
 
-	if (space == MT_NONE)
-		return MT_NONE;
 	versions = session->versions + session->spaces[space].first_version;
-	lo = 0;
-	hi = session->spaces[space].n_versions;
 	if (!hi || versions[0].time > time)
-		return MT_NONE;
+		return false;
 	while (hi - lo > 1) {
 		mid = lo + (hi - lo) / 2;
 		if (versions[mid].time <= time)
@@ -145,8 +139,19 @@ uint32_t mt_session_find(const struct mt_session *session, uint32_t process, uin
 		else
 			hi = mid;
 	}
+	*ret_root = versions[lo].root;
+	return true;
+}
 
-	if (!mt_addr_tree_floor(&session->trees, versions[lo].root, addr, &start, &found) ||
+uint32_t mt_session_find(const struct mt_session *session, uint32_t process, uint64_t time,
+			 uint64_t addr)
+{
+	uint32_t space = mt_session_space(session, process, time), root, found;
+	uint64_t start;
+
+	if (space == MT_NONE || !mt_space_root_at(session, space, time, &root))
+		return MT_NONE;
+	if (!mt_addr_tree_floor(&session->trees, root, addr, &start, &found) ||
 	    addr >= session->placements[found].end)
 		return MT_NONE;
 	return found;

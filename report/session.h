@@ -35,8 +35,8 @@ struct mt_thread {
 /*
  * One (address space, range, from-time) at which a file is mapped executable.
  * Placements of one file share file (index for mt_session_file()). What a forked child
- * inherits is listed again for the child, from the time of the fork. What a
- * CLONE_VM child maps is listed for the process whose address space it is.
+ * inherits is listed again for the child, from the time of the fork; so is what a CLONE_VM child
+ * shares. What such a child maps is listed for the process whose address space it is, too.
  */
 struct mt_placement {
 	uint32_t process;

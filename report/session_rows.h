@@ -9,7 +9,7 @@
 
 #define MT_SESSION_ROWS_MAX (1u << 23)		/* lifecycle rows, mapping rows: each */
 #define MT_SESSION_PLACEMENTS_MAX (1u << 23)
-#define MT_SESSION_INHERITED_MAX (1u << 20)	/* listed again for forked children */
+#define MT_SESSION_INHERITED_MAX (1u << 20)	/* listed again for children */
 
 struct mt_intern;
 
@@ -83,6 +83,16 @@ int mt_space_clear(struct mt_space_build *b, uint32_t space, uint64_t start, uin
 		   uint64_t time);
 /* Append to the list of placements only. */
 int mt_space_list(struct mt_space_build *b, uint32_t space, const struct mt_placement *placement);
+
+/*
+ * Once all is replayed: end what was still mapped with its space, and list again what a forked
+ * child inherited and what a CLONE_VM child shares.
+ */
+int mt_space_list_views(struct mt_space_build *b);
+
+/* Root of a space's placements at this time. false: it was not there yet. */
+bool mt_space_root_at(const struct mt_session *session, uint32_t space, uint64_t time,
+		      uint32_t *ret_root);
 
 /* Second half of building: address spaces from session->lifecycle and the mapping rows. */
 int mt_session_build_spaces(struct mt_session *session, const struct mt_mapping *mappings,

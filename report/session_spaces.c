@@ -234,63 +234,6 @@ static int replay(struct mt_space_build *b, size_t n_mappings)
 	return err;
 }
 
-static int by_space(const void *a, const void *b)
-{
-	const struct mt_hidden *x = a, *y = b;
-
-	if (x->space != y->space)
-		return x->space < y->space ? -1 : 1;
-	return x->placement < y->placement ? -1 : x->placement > y->placement;
-}
-
-/* What was still mapped when its space went, went with it. */
-static void end_placements(struct mt_session *session)
-{
-	uint32_t i;
-
-	for (i = 0; i < session->n_placements; i++)
-		if (session->placements[i].until == UINT64_MAX)
-			session->placements[i].until =
-				session->spaces[session->placement_spaces[i]].until;
-}
-
-/* List again, for each forked space, what it inherited. */
-static int list_inherited(struct mt_space_build *b)
-{
-	struct mt_session *session = b->session;
-	uint32_t space, index, left = MT_SESSION_INHERITED_MAX;
-	struct mt_hidden want, *gone;
-	struct mt_placement copy;
-	const struct mt_space *s;
-	uint64_t key;
-	bool more;
-	int err;
-
-	if (b->n_hidden)
-		qsort(b->hidden, b->n_hidden, sizeof(*b->hidden), by_space);
-	for (space = 0; space < session->n_spaces; space++) {
-		s = &session->spaces[space];
-		key = 0;
-		more = mt_addr_tree_floor(&session->trees, s->fork_root, 0, &key, &index) ||
-		       mt_addr_tree_above(&session->trees, s->fork_root, 0, &key, &index);
-		for (; more && left; left--) {
-			copy = session->placements[index];
-			want = (struct mt_hidden){ .space = space, .placement = index };
-			gone = b->n_hidden ? bsearch(&want, b->hidden, b->n_hidden,
-						     sizeof(want), by_space) : NULL;
-			copy.process = s->owner;
-			copy.from = s->from;
-			copy.until = gone ? gone->time : s->until;
-			err = mt_space_list(b, space, &copy);
-			if (err)
-				return err;
-			more = mt_addr_tree_above(&session->trees, s->fork_root, key, &key,
-						  &index);
-		}
-	}
-	return 0;
-}
-
 /* The logs, written in time order over all, become one range per process and space. */
 static int index_logs(struct mt_session *session)
 {
@@ -350,10 +293,9 @@ int mt_session_build_spaces(struct mt_session *session, const struct mt_mapping 
 	err = replay(&b, n);
 	if (err)
 		goto out;
-	end_placements(session);
-	err = list_inherited(&b);
+	err = index_logs(session);
 	if (!err)
-		err = index_logs(session);
+		err = mt_space_list_views(&b);
 out:
 	free(b.space_of);
 	free(b.cleared);

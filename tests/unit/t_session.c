@@ -219,6 +219,45 @@ Test(session, inherited_placements_are_listed_for_the_child)
 	cr_expect_eq(n, 2);
 }
 
+Test(session, shared_placements_are_listed_for_the_child)
+{
+	/* From and until, as the child sees them. */
+	static const struct { uint64_t start, from, until; } want[] = {
+		{ LIB, 20, 40 }, { 2 * LIB, 20, 60 }, { 3 * LIB, 30, 60 }, { LIB, 45, 60 },
+		{ LIB, 61, 70 },
+	};
+	const struct mt_placement *p;
+	uint32_t i, k, n = 0;
+
+	start(0, 0);
+	map(10, 0, LIB, LIB + 0x1000, 0, "/a");
+	map(10, 0, 2 * LIB, 2 * LIB + 0x1000, 0, "/z");
+	map(11, 0, 4 * LIB, 4 * LIB + 0x1000, 0, "/gone-before");
+	unmap(15, 0, 4 * LIB, 4 * LIB + 0x1000);
+	fork_at(20, 0, 1, true);
+	map(30, 1, 3 * LIB, 3 * LIB + 0x1000, 0, "/by-child");
+	unmap(40, 0, LIB, LIB + 0x1000);
+	map(45, 0, LIB, LIB + 0x1000, 0, "/by-parent");
+	clear(60, 1);
+	map(61, 1, LIB, LIB + 0x1000, 0, "/bin/other");
+	exec_at(62, 1, "/bin/other");
+	map(65, 0, 4 * LIB, 4 * LIB + 0x1000, 0, "/after");
+	exit_at(70, 1);
+	build();
+	for (i = 0; i < mt_session_placements(session); i++) {
+		p = mt_session_placement(session, i);
+		if (p->process != 1)
+			continue;
+		n++;
+		for (k = 0; k < sizeof(want) / sizeof(*want); k++)
+			if (want[k].start == p->start && want[k].from == p->from)
+				break;
+		cr_assert_lt(k, sizeof(want) / sizeof(*want), "%lx from %lu", p->start, p->from);
+		cr_expect_eq(p->until, want[k].until, "%lx from %lu", p->start, p->from);
+	}
+	cr_expect_eq(n, sizeof(want) / sizeof(*want));
+}
+
 Test(session, exec_clears_at_the_clearing_not_at_the_exec_row)
 {
 	start(0, 0);
