@@ -36,25 +36,88 @@ while time.monotonic() < end:
     json.loads(json.dumps([{str(i): [i] * 9} for i in range(200)]))
 EOF
 
-# Killed at random points. Every file so far must be readable up to its last whole frame.
-kills=${KILLS-20}
-bad=0
-RANDOM=11
-for i in $(seq "$kills"); do
-	rm -f run.mt pid.txt
-	mt-record -q -o run.mt -- /usr/bin/python3 busy.py 4 >pid.txt 2>err.txt &
-	recorder=$!
-	sleep "$((RANDOM % 2)).$((RANDOM % 900 + 100))"
-	kill -KILL $recorder
-	wait $recorder 2>/dev/null
-	[ -s pid.txt ] && kill -KILL "$(cat pid.txt)" 2>/dev/null
-	[ -s run.mt ] || continue
-	code=0
-	mt-report check run.mt >check.txt 2>&1 || code=$?
-	[ $code -le 1 ] && mt-report stat --json run.mt >stat.json 2>stat.err || code=$?
-	[ $code -le 1 ] || { bad=$((bad + 1)); echo "    kill $i: exit status $code"; }
+# The recorder, the command or both killed: the last event that can be read happened less than a second
+# before, and every stack is of known code, that of libraries opened on the way included.
+cat >steady.c <<'EOF'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) static void steady_take(void)
+{
+	void *volatile block = malloc(77);
+
+	free(block);
+}
+int main(int argc, char **argv)
+{
+	static const struct timespec pause = { .tv_nsec = 5000000 };
+	void *(*take)(size_t);
+	void *library;
+	int i;
+
+	printf("%d\n", getpid());
+	fflush(stdout);
+	for (i = 0; ; i++) {
+		steady_take();
+		if (i % 20 == 0 && i / 20 + 1 < argc) {
+			library = dlopen(argv[i / 20 + 1], RTLD_NOW);
+			take = library ? (void *(*)(size_t))dlsym(library, "plug_take") : NULL;
+			if (!take)
+				return 1;
+			free(take(33));
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+EOF
+cc -g -O1 -o steady steady.c -ldl || exit
+for i in $(seq 20); do
+	cp "$WORKLOADS/libplug.so" "plug$i.so"
 done
-is "killed at $kills random points: every file is readable" $bad 0
+cat >kill.py <<'EOF'
+import os, signal, sys, time
+time.sleep(float(sys.argv[1]))
+print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+for pid in sys.argv[2:]:
+    os.kill(int(pid), signal.SIGKILL)
+EOF
+for who in recorder command both; do
+	for after in 1.1 1.45 2.3; do
+		name="$who killed after $after s"
+		rm -f run.mt pid.txt
+		mt-record -q -o run.mt -- ./steady ./plug*.so >pid.txt 2>err.txt &
+		recorder=$!
+		until_true 20 [ -s pid.txt ]
+		command=$(cat pid.txt)
+		case $who in
+		recorder) set -- $recorder ;;
+		command) set -- "$command" ;;
+		both) set -- $recorder "$command" ;;
+		esac
+		killed=$(/usr/bin/python3 kill.py $after "$@")
+		code=0
+		wait $recorder 2>/dev/null || code=$?
+		is "$name: exit status" $code 137
+		[ $who = recorder ] && kill -KILL "$command"
+		code=0
+		mt-report stat --json run.mt >stat.json 2>stat.err || code=$?
+		is "$name: complete or not" $code "$([ $who = command ]; echo $?)"
+		[ $who = command ] || matches "$name: the report says so" stat.err 'not finished'
+		last=$(mt-report dump --json run.mt 2>/dev/null | tail -n 200 |
+			sed -n 's/^{"type":"malloc","time":\([0-9]*\),.*/\1/p' | tail -n 1)
+		age=$(((killed - ${last:-0}) / 1000000))
+		echo "note $name: the last allocation is $age ms older"
+		is "$name: the last allocation is $age ms older" \
+			"$([ $age -lt 1000 ] && echo yes)" yes
+		holds "$name: every stack is of known code" \
+			'(s["stacks"]["allocations"]["complete"], s["allocations"])'
+		is "$name: a library opened on the way" \
+			"$([ "$(folded count 'main;plug_take')" -ge 3 ] && echo yes)" yes
+		holds "$name: nothing lost" 'sum(s["lost"].values()) == 0'
+	done
+done
 
 # The target killed.
 rm -f pid.txt
