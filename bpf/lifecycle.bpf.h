@@ -78,10 +78,13 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 	}
 	pid = pid_of(child);
 	flags = space << MT_PROCESS_SPACE_SHIFT;
-	if (bpf_map_update_elem(&processes, &pid, &flags, BPF_ANY))
+	/* Without a place it is seen while it lasts, but nobody waits for its end, or stops it. */
+	if (bpf_map_update_elem(&processes, &pid, &flags, BPF_ANY)) {
 		count_loss(MT_LOSS_THREAD_STATE);
-	code_inherit(pid_of(parent), pid);
-	__sync_fetch_and_add(&tracked_processes, 1);
+	} else {
+		__sync_fetch_and_add(&tracked_processes, 1);
+		code_inherit(pid_of(parent), pid);
+	}
 	submit_fork(parent, child, MT_RING_FORK);
 }
 
@@ -144,11 +147,13 @@ static __always_inline void exited(struct task_struct *task, __u32 which)
 		return;
 	submit_exit(MT_RING_THREAD_EXIT, task->exit_code);
 	/* Of two threads that exit at once both can find themselves the last. */
-	if (BPF_CORE_READ(task, signal, live.counter) != 0 || bpf_map_delete_elem(&processes, &pid))
+	if (BPF_CORE_READ(task, signal, live.counter) != 0)
+		return;
+	bpf_map_delete_elem(&codes, &pid);
+	if (bpf_map_delete_elem(&processes, &pid))
 		return;
 	status = BPF_CORE_READ(task, signal, group_exit_code);
 	submit_exit(MT_RING_EXIT, status ? status : task->exit_code);
-	bpf_map_delete_elem(&codes, &pid);
 	__sync_fetch_and_add(&tracked_processes, -1);
 }
 

@@ -270,8 +270,10 @@ static __always_inline struct mt_task_state *current_state(void)
  * SIGSTOP for the current process, marked as ours. Sent to the thread: sent to the process, the
  * kernel may choose another, sleeping thread to take it, and this one runs on until
  * that one is scheduled. Whoever takes it stops them all.
+ * asked: a request tells mt-record whom to resume. Without one it looks through the processes, and
+ * one that has found no place there is let run.
  */
-static __always_inline void stop_process(void)
+static __always_inline void stop_process(bool asked)
 {
 	__u32 pid = current_id() >> 32;
 	__u64 *flags;
@@ -279,6 +281,8 @@ static __always_inline void stop_process(void)
 	if (no_stops)
 		return;
 	flags = bpf_map_lookup_elem(&processes, &pid);
+	if (!flags && !asked)
+		return;
 	if (flags)
 		__sync_fetch_and_or(flags, MT_PROCESS_STOPPED);
 	bpf_send_signal_thread(SIGSTOP);

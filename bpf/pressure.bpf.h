@@ -40,7 +40,7 @@ static __always_inline void check_pressure(void *ring, __u64 limit)
 		begin_episode();
 	}
 	if (pressure_latch)
-		stop_process();
+		stop_process(false);
 }
 
 #endif

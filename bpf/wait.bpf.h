@@ -54,7 +54,7 @@ int wait_in_linker(struct pt_regs *ctx)
 	bpf_loop(LOOKS_MAX, look_for_answer, &wait, 0);
 	state->asked = 0;
 	if (!wait.answered && request_any())
-		stop_process();
+		stop_process(true);
 	return 0;
 }
 

@@ -87,7 +87,7 @@ static __always_inline void refuse(__u32 kind)
 		return;
 	}
 	/* Stopped first: mt-record looks for it as soon as it is told. */
-	stop_process();
+	stop_process(false);
 	__sync_fetch_and_or(&unasked, kind == MT_REQUEST_FOLLOW ? MT_UNASKED_FOLLOW :
 								  MT_UNASKED_MAPPING);
 }
@@ -149,7 +149,7 @@ static __always_inline void await(struct mt_task_state *state, __u32 ticket)
 	if (ticket)
 		state->asked = ticket;
 	else
-		stop_process();
+		stop_process(true);
 }
 
 static __always_inline bool waits_in(const struct mt_inode_key *file)

@@ -64,6 +64,24 @@ static bool in_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) || st.st_ino != 0xeffffffc;
 }
 
+static int set_tables(struct mt_record *skel, const uint32_t sizes[MT_TABLES])
+{
+	struct bpf_map *const maps[MT_TABLES] = {
+		[MT_TABLE_PROCESSES] = skel->maps.processes, [MT_TABLE_CODE] = skel->maps.codes,
+		[MT_TABLE_STACKS] = skel->maps.seen_stacks,
+		[MT_TABLE_FILES] = skel->maps.known_inodes,
+		[MT_TABLE_LINKERS] = skel->maps.linkers,
+		[MT_TABLE_CAPTURES] = skel->maps.captures,
+	};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < MT_TABLES && !err; i++)
+		if (sizes[i])
+			err = bpf_map__set_max_entries(maps[i], sizes[i]);
+	return err;
+}
+
 static int set_options(struct mt_record *skel, const struct mt_programs_options *options)
 {
 	struct bpf_program *const probes[] = {
@@ -91,6 +109,8 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring_size);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.requests, options->request_ring_size);
+	if (!err)
+		err = set_tables(skel, options->tables);
 	session = options->attach_mode == MT_ATTACH_SESSION;
 	if (!err && !options->sample_bytes)
 		err = bpf_map__set_max_entries(skel->maps.sampled_blocks, 1);

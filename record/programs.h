@@ -15,6 +15,17 @@
 
 struct mt_programs;
 
+/* Tables of the kernel side; what is larger costs kernel memory. */
+enum mt_table {
+	MT_TABLE_PROCESSES,	/* tracked at the same time */
+	MT_TABLE_CODE,		/* processes whose executable memory is known */
+	MT_TABLE_STACKS,	/* definitions remembered */
+	MT_TABLE_FILES,		/* known */
+	MT_TABLE_LINKERS,
+	MT_TABLE_CAPTURES,	/* threads that capture their stack at the same time */
+	MT_TABLES
+};
+
 struct mt_programs_options {
 	uint32_t stack_size;
 	uint64_t sample_bytes;		/* 0: every allocation is recorded */
@@ -28,6 +39,7 @@ struct mt_programs_options {
 	bool regions;			/* mmap and its like are events */
 	bool pressure;			/* stop the tree rather than lose records */
 	bool paused;			/* as by mt_programs_pause() */
+	uint32_t tables[MT_TABLES];	/* sizes; 0: as usual */
 };
 
 #define MT_PROGRAMS_LOG_MAX 4096

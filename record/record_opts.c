@@ -59,6 +59,7 @@ struct texts {
 	const char *pressure_timeout;
 	const char *duration;
 	struct mt_option_list allocators;
+	struct mt_option_list tables;
 };
 
 /* The table's variables are fields of one struct, so that parsing stays a pure function. */
@@ -117,6 +118,8 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 		{ .kind = MT_OPTION_SIZE, .name = "request-ring-size",
 		  .value = &opts->request_ring_size, .arg = "SIZE", .min = REQUEST_RING_MIN,
 		  .max = MT_RING_SIZE_MAX },
+		{ .kind = MT_OPTION_LIST, .name = "table-size", .value = &texts->tables,
+		  .arg = "TABLE=N" },
 		{ .kind = MT_OPTION_CHOICE, .name = "watch", .value = &opts->watch, .arg = "HOW",
 		  .choices = watch },
 		{ .kind = MT_OPTION_CHOICE, .name = "stack-identity",
@@ -160,6 +163,49 @@ static int parse_allocators(const struct mt_option_list *list, struct mt_allocat
 	if (err)
 		mt_allocator_specs_release(specs);
 	return err;
+}
+
+/* The programs walk over the processes in a bounded number of steps. */
+static const struct { const char *name; uint32_t max; } tables[MT_TABLES] = {
+	[MT_TABLE_PROCESSES] = { "processes", 1u << 17 }, [MT_TABLE_CODE] = { "code", 1u << 14 },
+	[MT_TABLE_STACKS] = { "stacks", 1u << 24 }, [MT_TABLE_FILES] = { "files", 1u << 20 },
+	[MT_TABLE_LINKERS] = { "linkers", 1u << 12 }, [MT_TABLE_CAPTURES] = { "captures", 64 },
+};
+
+static bool parse_table(const char *text, uint32_t sizes[MT_TABLES])
+{
+	size_t len = strcspn(text, "="), i;
+	uint64_t size;
+	char *end;
+
+	for (i = 0; i < MT_TABLES; i++) {
+		if (strlen(tables[i].name) != len || strncmp(text, tables[i].name, len) != 0)
+			continue;
+		if (text[len] != '=' || text[len + 1] < '0' || text[len + 1] > '9')
+			return false;
+		size = strtoull(text + len + 1, &end, 10);
+		if (*end || !size || size > tables[i].max)
+			return false;
+		sizes[i] = (uint32_t)size;
+		return true;
+	}
+	return false;
+}
+
+static int parse_tables(const struct mt_option_list *list, uint32_t sizes[MT_TABLES],
+			char error[MT_OPTIONS_ERROR_MAX])
+{
+	unsigned int i;
+
+	for (i = 0; i < list->n; i++) {
+		if (parse_table(list->values[i], sizes))
+			continue;
+		snprintf(error, MT_OPTIONS_ERROR_MAX, "--table-size: '%.100s' is not TABLE=N; "
+			 "tables are processes, code, stacks, files, linkers and captures",
+			 list->values[i]);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static bool check_control(const struct mt_record_opts *opts, char error[MT_OPTIONS_ERROR_MAX])
@@ -253,6 +299,9 @@ int mt_record_opts_parse(int argc, char **argv, struct mt_record_opts *ret_opts,
 	opts.n_command = n;
 	if (!opts.help && !opts.version && !check(&opts, error))
 		return -EINVAL;
+	n = parse_tables(&texts.tables, opts.tables, error);
+	if (n < 0)
+		return n;
 	n = parse_allocators(&texts.allocators, &opts.allocators, error);
 	if (n < 0)
 		return n;
@@ -279,7 +328,7 @@ void mt_record_opts_help(FILE *out)
 	fill_table(&opts, &texts, table);
 	mt_options_help(table, out);
 	fputs("More, in the man page: --mmap, --start-disabled, --watch, --attach, --probe-site,\n"
-	      "--stack-identity, --[stack-|mapping-|request-]ring-size\n"
+	      "--stack-identity, --table-size, --[stack-|mapping-|request-]ring-size\n"
 	      "Exit status: the command's; 128+n if signal n ended it; 125 incomplete or failed;\n"
 	      "126 not executable; 127 not found; 64 usage. All about it: man mt-record\n"
 	      "Example:\n"

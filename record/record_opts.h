@@ -10,6 +10,7 @@
 
 #include "common/options.h"
 #include "record/allocator_spec.h"
+#include "record/programs.h"
 #include "record/watch.h"
 
 #define MT_RING_SIZE_MAX (1u << 30)
@@ -41,6 +42,7 @@ struct mt_record_opts {
 	uint64_t stack_ring_size;
 	uint64_t mapping_ring_size;	/* of each CPU */
 	uint64_t request_ring_size;
+	uint32_t tables[MT_TABLES];	/* of the kernel side; 0: as usual */
 	uint64_t pressure_timeout;	/* ns; 0: no pausing; UINT64_MAX: for ever */
 	uint64_t pid;			/* attach to this process; 0: run the command */
 	uint64_t duration;		/* ns; 0: no limit */

@@ -160,6 +160,7 @@ static int load(struct mt_recorder *rec)
 	struct mt_probe_programs probes;
 	int err;
 
+	memcpy(options.tables, rec->opts->tables, sizeof(options.tables));
 	rec->stack_ring_size = stack_ring_for(rec->opts, &options.stack_ring_limit);
 	options.stack_ring_size = rec->stack_ring_size;
 	err = mt_attach_choose(rec->opts->attach, &rec->attach_mode);

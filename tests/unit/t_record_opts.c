@@ -46,6 +46,24 @@ Test(record_opts, command_keeps_its_own_options)
 	cr_assert_null(opts.command[3]);
 }
 
+Test(record_opts, tables_have_names_and_bounds)
+{
+	cr_assert_eq(PARSE("--table-size", "stacks=16", "--table-size=files=7", "ls"), 0);
+	cr_assert_eq(opts.tables[MT_TABLE_STACKS], 16);
+	cr_assert_eq(opts.tables[MT_TABLE_FILES], 7);
+	cr_assert_eq(opts.tables[MT_TABLE_PROCESSES], 0);
+	cr_assert_eq(PARSE("--table-size", "processes=131072", "ls"), 0);
+	cr_assert_neq(PARSE("--table-size", "processes=131073", "ls"), 0);
+	cr_assert_not_null(strstr(error, "processes=131073"), "%s", error);
+	cr_assert_neq(PARSE("--table-size", "captures=65", "ls"), 0);
+	cr_assert_neq(PARSE("--table-size", "stacks=0", "ls"), 0);
+	cr_assert_neq(PARSE("--table-size", "stacks=-1", "ls"), 0);
+	cr_assert_neq(PARSE("--table-size", "stacks=1x", "ls"), 0);
+	cr_assert_neq(PARSE("--table-size", "stacks", "ls"), 0);
+	cr_assert_neq(PARSE("--table-size", "stack=1", "ls"), 0);
+	cr_assert_neq(PARSE("--table-size", "=1", "ls"), 0);
+}
+
 Test(record_opts, stack_size_has_bounds)
 {
 	cr_assert_eq(PARSE("--stack-size", "65528", "ls"), 0);
