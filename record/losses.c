@@ -21,7 +21,7 @@ static const struct {
 	[MT_LOSS_REGION_BEGIN] = { "events", "begin_missed" },
 	[MT_LOSS_SAMPLED_BLOCKS] = { "events", "map_full" },
 };
-_Static_assert(MT_LOSS_KINDS + 10 <= MT_LOSSES_MAX, "every kind has a row");
+_Static_assert(MT_LOSS_KINDS + 11 <= MT_LOSSES_MAX, "every kind has a row");
 
 static uint32_t add(struct mt_loss *rows, uint32_t n, const char *source, const char *cause,
 		    uint64_t count)
@@ -49,9 +49,10 @@ uint32_t mt_losses_collect(const struct mt_programs *programs,
 			ret_rows[before].last = counters[i].last;
 		}
 	}
-	n = add(ret_rows, n, "lifecycle", "missed", mt_programs_missed_steps(programs));
+	n = add(ret_rows, n, "events", "missed", mt_programs_missed(programs, MT_MISSED_EVENT));
+	n = add(ret_rows, n, "lifecycle", "missed", mt_programs_missed(programs, MT_MISSED_STEP));
 	/* Most calls that are missed map no code; perf knows. */
-	if (witness && mt_programs_missed_calls(programs))
+	if (witness && mt_programs_missed(programs, MT_MISSED_CALL))
 		n = add(ret_rows, n, "requests", "missed",
 			mt_witness_unseen(witness));
 	if (mappings)

@@ -165,7 +165,8 @@ static void take_mapping(void *arg, const struct mt_mmap_record *record)
  */
 static void make_up_for_missed(struct mt_pipeline *pipeline)
 {
-	uint64_t missed = mt_programs_missed_calls(pipeline->sources.programs);
+	uint64_t missed = mt_programs_missed(pipeline->sources.programs,
+					     MT_MISSED_CALL);
 	uint32_t n = pipeline->n_recent < RECENT_MAX ? pipeline->n_recent : RECENT_MAX, i;
 
 	if (missed == pipeline->missed_calls)

@@ -525,14 +525,14 @@ void mt_programs_losses(const struct mt_programs *programs,
 	memcpy(ret_losses, programs->skel->bss->losses, sizeof(programs->skel->bss->losses));
 }
 
-uint64_t mt_programs_missed_calls(const struct mt_programs *programs)
+uint64_t mt_programs_missed(const struct mt_programs *programs, enum mt_missed what)
 {
-	return mt_watch_missed_calls(programs->skel->obj);
-}
+	uint64_t missed = mt_watch_missed(programs->skel->obj, what);
 
-uint64_t mt_programs_missed_steps(const struct mt_programs *programs)
-{
-	return mt_watch_missed_steps(programs->skel->obj);
+	/* The end of a call that maps memory is an event of its own then. */
+	if (what == MT_MISSED_EVENT && programs->skel->rodata->regions_on)
+		missed += mt_watch_missed(programs->skel->obj, MT_MISSED_CALL);
+	return missed;
 }
 
 void mt_programs_add_code(const struct mt_programs *programs, uint32_t pid, uint64_t start,

@@ -151,8 +151,7 @@ int32_t mt_programs_tracked(const struct mt_programs *programs);
 void mt_programs_losses(const struct mt_programs *programs,
 			struct mt_loss_counter ret_losses[MT_LOSS_KINDS]);
 /* record/watch.h: what the kernel may have left out. */
-uint64_t mt_programs_missed_calls(const struct mt_programs *programs);
-uint64_t mt_programs_missed_steps(const struct mt_programs *programs);
+uint64_t mt_programs_missed(const struct mt_programs *programs, enum mt_missed what);
 
 /* For when calls may have been missed: [start, end) is executable in pid. One thread at a time. */
 void mt_programs_add_code(const struct mt_programs *programs, uint32_t pid, uint64_t start,

@@ -45,11 +45,9 @@ int mt_watch_try(enum mt_watch watch)
 	return 0;
 }
 
-/* The way a program belongs to; AUTO: to all of them. */
-static enum mt_watch way_of(const struct bpf_program *program)
+/* The way a program of this section belongs to; AUTO: to all of them. */
+static enum mt_watch way_of(const char *section)
 {
-	const char *section = bpf_program__section_name(program);
-
 	if (begins(section, "fentry/") || begins(section, "fexit/"))
 		return MT_WATCH_FENTRY;
 	if (begins(section, CALL_TRACEPOINT))
@@ -71,7 +69,7 @@ void mt_watch_choose(struct bpf_object *object, enum mt_watch watch, bool region
 	enum mt_watch way;
 
 	bpf_object__for_each_program(program, object) {
-		way = way_of(program);
+		way = way_of(bpf_program__section_name(program));
 		bpf_program__set_autoload(program, (way == MT_WATCH_AUTO || way == watch) &&
 						  (regions || !is_for_regions(program)));
 	}
@@ -144,17 +142,27 @@ static uint64_t left_out(const struct bpf_program *program)
 	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.recursion_misses;
 }
 
-static uint64_t missed(const struct bpf_object *object, bool calls)
+enum mt_missed mt_watch_kind(const char *section, const char *name)
+{
+	if (begins(section, "uprobe"))
+		return strcmp(name, "wait_in_linker") == 0 ? MT_MISSED_NOTHING : MT_MISSED_EVENT;
+	if (strcmp(section, "raw_tp") == 0)	/* run by mt-record itself */
+		return MT_MISSED_NOTHING;
+	/* What these would have said is found out at the call's end, where it counts as loss. */
+	if (begins(section, "fentry/") || begins(name, "region_"))
+		return MT_MISSED_NOTHING;
+	return way_of(section) == MT_WATCH_AUTO ? MT_MISSED_STEP : MT_MISSED_CALL;
+}
+
+uint64_t mt_watch_missed(const struct bpf_object *object, enum mt_missed what)
 {
 	struct bpf_program *program, *other;
 	uint64_t sum = 0, n, n_other;
 	char name[64];
 
 	bpf_object__for_each_program(program, object) {
-		/* What these would have said is found out at the call's end. */
-		if (begins(bpf_program__section_name(program), "fentry/") ||
-		    begins(bpf_program__name(program), "region_") ||
-		    (way_of(program) != MT_WATCH_AUTO) != calls)
+		if (mt_watch_kind(bpf_program__section_name(program),
+				  bpf_program__name(program)) != what)
 			continue;
 		n = left_out(program);
 		if (!n)
@@ -169,14 +177,4 @@ static uint64_t missed(const struct bpf_object *object, bool calls)
 		}
 	}
 	return sum;
-}
-
-uint64_t mt_watch_missed_calls(const struct bpf_object *object)
-{
-	return missed(object, true);
-}
-
-uint64_t mt_watch_missed_steps(const struct bpf_object *object)
-{
-	return missed(object, false);
 }

@@ -47,11 +47,21 @@ void mt_watch_choose(struct bpf_object *object, enum mt_watch watch, bool region
 int mt_watch_attach(struct bpf_object *object, struct mt_watch_links *links);
 void mt_watch_detach(struct mt_watch_links *links);
 
+/* What is not recorded when the kernel leaves a program out. */
+enum mt_missed {
+	MT_MISSED_CALL,		/* a system call that can map code */
+	MT_MISSED_STEP,		/* a process that comes or goes */
+	MT_MISSED_EVENT,	/* a call of an allocator, or one that maps memory */
+	MT_MISSED_NOTHING,	/* it is made up for */
+};
+
+/* By a program's section and name. */
+enum mt_missed mt_watch_kind(const char *section, const char *name);
+
 /*
- * How many events the kernel may have left a program out for: system calls that can map code, or
- * processes that come and go. Of two programs on the same event one is enough.
+ * How many of these the kernel may have left a program out for. Of two programs on the same event
+ * one is enough.
  */
-uint64_t mt_watch_missed_calls(const struct bpf_object *object);
-uint64_t mt_watch_missed_steps(const struct bpf_object *object);
+uint64_t mt_watch_missed(const struct bpf_object *object, enum mt_missed what);
 
 #endif

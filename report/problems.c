@@ -77,6 +77,7 @@ static const struct {
 	{ "threads", "thread", "leak and peak figures may be wrong" },
 	{ "records", "damaged record", "leak and peak figures may be wrong" },
 	{ "stacks", "stack", "some allocations have no call stack" },
+	{ "files", "file", "not every file can be recognised on another machine" },
 	{ "mappings", "mapping", "some call stacks may be incomplete or without names" },
 	{ "requests", "attach request", "leak and peak figures may be wrong, calls unseen" },
 };
