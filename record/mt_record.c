@@ -83,6 +83,12 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 			recording->watch, recording->attach, attach->files, attach->probed,
 			attach->stops, attach->longest_stop / 1e6, attach->waits,
 			attach->longest_wait / 1e6);
+	if (opts->verbose && recording->result.looks)
+		fprintf(stderr,
+			"mt-record: looked at the rings %" PRIu64 " times, %.1f %% of them within "
+			"1 ms of the time before\n", recording->result.looks,
+			100.0 - 100.0 * (double)recording->result.late_looks /
+			(double)recording->result.looks);
 }
 
 static void print_loss(const struct mt_pipeline_loss *loss, uint64_t start_time)

@@ -21,7 +21,8 @@
 #define MAPPINGS_A_TURN 4096
 #define CHECKPOINT_NS 500000000ull	/* the promise is one a second */
 #define RECORD_WAITS_MAX 1000u
-#define PAUSE_NS 700000l	/* a look at the rings at least every millisecond */
+#define PAUSE_NS 700000l	/* a look at the rings at least every ... */
+#define LATENCY_NS 1000000ull	/* ... millisecond, where the machine lets us */
 /*
  * The rings fill as fast as every processor can run the command. Whoever empties them must not
  * wait for a turn among its threads.
@@ -55,6 +56,9 @@ struct mt_pipeline {
 	uint64_t events_mark;		/* of the last time of aging */
 	uint64_t stacks_mark;
 	bool mappings_read;		/* all there were, since then */
+	uint64_t last_look;
+	uint64_t looks;
+	uint64_t late_looks;
 	struct code_range recent[RECENT_MAX];	/* the latest mappings, in a circle */
 	uint32_t n_recent;
 	uint64_t missed_calls;
@@ -341,6 +345,15 @@ static int finish(struct mt_pipeline *pipeline)
 	return err ? err : mt_writer_finish(pipeline->writer, &trailer);
 }
 
+static void note_look(struct mt_pipeline *pipeline, uint64_t time)
+{
+	if (pipeline->last_look) {
+		pipeline->looks++;
+		pipeline->late_looks += time - pipeline->last_look > LATENCY_NS;
+	}
+	pipeline->last_look = time;
+}
+
 static void *run(void *arg)
 {
 	struct mt_pipeline *pipeline = arg;
@@ -355,6 +368,7 @@ static void *run(void *arg)
 		moved = 0;
 		err = drain(pipeline, &moved);
 		time = mt_now();
+		note_look(pipeline, time);
 		if (!err && time - pipeline->last_checkpoint >= CHECKPOINT_NS) {
 			err = checkpoint(pipeline, time);
 			age(pipeline);
@@ -447,6 +461,8 @@ void mt_pipeline_finish(struct mt_pipeline *pipeline, bool status_known, int sta
 	result.bytes = mt_writer_bytes(pipeline->writer);
 	result.processes = mt_decoder_processes(pipeline->decoder);
 	result.threads = mt_decoder_threads(pipeline->decoder);
+	result.looks = pipeline->looks;
+	result.late_looks = pipeline->late_looks;
 	for (i = 0; i < pipeline->n_losses; i++)
 		result.lost += pipeline->losses[i].count;
 	*ret_result = result;

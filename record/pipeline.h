@@ -40,6 +40,8 @@ struct mt_pipeline_result {
 	uint64_t lost;		/* sum over all kinds of loss */
 	uint32_t processes;
 	uint32_t threads;
+	uint64_t looks;		/* at the rings, each of which empties them ... */
+	uint64_t late_looks;	/* ... and those more than 1 ms after the one before */
 };
 
 #define MT_PIPELINE_LOSSES_MAX 24

@@ -211,7 +211,8 @@ holds 'churn: threads' "(s['threads'], ${threads:-0})"
 holds 'churn: nothing lost' 'sum(s["lost"].values()) == 0'
 
 # Polling: a look at the rings about every millisecond, whether there are events or not, and none of
-# them wakes the recorder. It uses little of a processor while there are none.
+# them wakes the recorder. It uses little of a processor while there are none. Looks that come late are
+# the machine's doing, if it is busy: the best of three tries counts.
 cat >looks.py <<'EOF'
 import glob, sys, time
 
@@ -230,13 +231,15 @@ after = sample(sys.argv[1])
 elapsed = after[0] - before[0]
 print(int((after[1] - before[1]) / elapsed), int((after[2] - before[2]) / elapsed / 1e7))
 EOF
-# shellcheck disable=SC2016 # for the inner shell
-for what in idle storm; do
+# poll WHAT COMMAND...: looks, percent and in_time, a percentage.
+poll()
+{
+	local what=$1 recorder
+
+	shift
 	rm -f pid.txt
-	command=(sleep 5)
-	[ $what = storm ] && command=("$WORKLOADS/storm" 2 100000007)
-	mt-record -q --duration 4s -o run.mt -- sh -c 'echo $$; exec "$@"' sh "${command[@]}" \
-		>pid.txt 2>err.txt &
+	# shellcheck disable=SC2016 # for the inner shell
+	mt-record -v --duration 4s -o run.mt -- sh -c 'echo $$; exec "$@"' sh "$@" >pid.txt 2>err.txt &
 	recorder=$!
 	# Starting costs more than running.
 	until_true 20 [ -s pid.txt ]
@@ -244,8 +247,20 @@ for what in idle storm; do
 	read -r looks percent < <(/usr/bin/python3 looks.py $recorder)
 	wait $recorder
 	kill -KILL "$(head -n 1 pid.txt)" 2>/dev/null
-	echo "note $what: $looks waits a second, $percent % of a processor"
-	is "$what: $looks waits a second are at most 2000" "$([ "$looks" -le 2000 ] && echo yes)" yes
-	[ $what = storm ] || is "$what: $percent % of a processor is at most 15" \
-		"$([ "$percent" -le 15 ] && echo yes)" yes
+	in_time=$(sed -n 's/^mt-record: looked at the rings .* times, \([0-9]*\)\.[0-9] % .*/\1/p' err.txt)
+	echo "note $what: $looks waits a second, $percent % of a processor, ${in_time:=0} % of looks in time"
+}
+for try in 1 2 3; do
+	poll "idle, try $try" sleep 5
+	[ "$looks" -ge 1000 ] && [ "$in_time" -ge 80 ] && break
 done
+is "idle: $looks waits a second are at least 1000" "$([ "$looks" -ge 1000 ] && echo yes)" yes
+is "idle: $in_time % of looks come within a millisecond" "$([ "$in_time" -ge 80 ] && echo yes)" yes
+is "idle: $looks waits a second are at most 2000" "$([ "$looks" -le 2000 ] && echo yes)" yes
+is "idle: $percent % of a processor is at most 15" "$([ "$percent" -le 15 ] && echo yes)" yes
+for try in 1 2 3; do
+	poll "storm, try $try" "$WORKLOADS/storm" 2 100000007
+	[ "$in_time" -ge 80 ] && break
+done
+is "storm: $in_time % of looks come within a millisecond" "$([ "$in_time" -ge 80 ] && echo yes)" yes
+is "storm: $looks waits a second are at most 2000" "$([ "$looks" -le 2000 ] && echo yes)" yes
