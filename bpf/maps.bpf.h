@@ -22,6 +22,7 @@ const volatile __u32 identity_mode;	/* enum mt_identity_mode */
 const volatile __u32 pressure_on;	/* stop the tree rather than lose records */
 const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure begins */
 const volatile __u64 stack_ring_limit;
+const volatile __u64 request_ring_limit;
 const volatile __u32 recorder_pid;
 const volatile bool numbers_differ = true;	/* the recorder is in a pid namespace of its own */
 const volatile __u64 code_mask = ~0ULL;	/* and-mask: strips pointer authentication */

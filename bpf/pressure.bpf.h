@@ -5,6 +5,9 @@
  * One latch an episode: who sets it tells mt-record, which stops the whole tree, lets the rings
  * drain, clears the latch and resumes. Until then everyone who submits a record stops at once, so
  * that a record or two per running thread is all that can still come.
+ *
+ * The rings of mappings are perf's: the kernel writes into them outside of any program, and tells
+ * mt-record when one is half full, which then begins an episode itself.
  */
 #ifndef MT_PRESSURE_BPF_H
 #define MT_PRESSURE_BPF_H

@@ -79,13 +79,14 @@ static __always_inline __u32 new_ticket(void)
 	return ticket ? ticket : __sync_fetch_and_add(&next_ticket, 1) + 1;
 }
 
-/* No room for a request. */
+/* No room for a request. It is an episode like any other: there is just no room to tell of it. */
 static __always_inline void refuse(__u32 kind)
 {
 	if (!pressure_on) {
 		count_loss(MT_LOSS_REQUEST_RING);
 		return;
 	}
+	pressure_latch = 1;
 	/* Stopped first: mt-record looks for it as soon as it is told. */
 	stop_process(false);
 	__sync_fetch_and_or(&unasked, kind == MT_REQUEST_FOLLOW ? MT_UNASKED_FOLLOW :
@@ -118,6 +119,7 @@ static __always_inline bool request(__u32 kind, __u32 ticket, const struct mt_in
 	rec->addr = addr;
 	rec->time = bpf_ktime_get_ns();
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+	check_pressure(&requests, request_ring_limit);
 	return true;
 }
 

@@ -12,7 +12,7 @@ sleep 0.01
 echo ready
 while [ ! -e go ]; do sleep 0.05; done
 n=0
-while [ $n -lt 100 ]; do n=$((n + 1)); "$WORKLOADS/dlopen_storm" 1 1 "./lib$n.so" & done
+while [ $n -lt $1 ]; do n=$((n + 1)); "$WORKLOADS/dlopen_storm" 1 1 "./lib$n.so" & done
 : >started
 wait
 EOF
@@ -21,11 +21,15 @@ while [ $n -le 100 ]; do
 	cp "$WORKLOADS/libplug.so" "lib$n.so"
 	n=$((n + 1))
 done
-for options in '' '--pressure-timeout inf'; do
+# ask OPTIONS N: N processes ask; code, watched and unwatched are what became of it.
+ask()
+{
+	local recorder
+
 	rm -f go started out.txt
 	# shellcheck disable=SC2086 # a list of options
-	mt-record $options --request-ring-size 4K --allocator 'plug_take=malloc(1)' -o run.mt -- \
-		sh many.sh >out.txt 2>err.txt &
+	mt-record $1 --request-ring-size 4K --allocator 'plug_take=malloc(1)' -o run.mt -- \
+		sh many.sh "$2" >out.txt 2>err.txt &
 	recorder=$!
 	until_true 20 grep -q ready out.txt
 	kill -STOP $recorder
@@ -38,6 +42,9 @@ for options in '' '--pressure-timeout inf'; do
 	mt-report folded --by count run.mt 2>/dev/null >folded.txt
 	watched=$(awk '/use_once;plug_take [0-9]*$/ { sum += $NF } END { print sum + 0 }' folded.txt)
 	unwatched=$(awk '/use_once;plug_take;malloc/ { sum += $NF } END { print sum + 0 }' folded.txt)
+}
+for options in '' '--pressure-timeout inf'; do
+	ask "$options" 100
 	name="a hundred ask at once${options:+, pausing}"
 	is "$name: all are recorded" $((watched + unwatched)) 101
 	if [ -n "$options" ]; then
@@ -54,3 +61,13 @@ for options in '' '--pressure-timeout inf'; do
 		matches "$name: warned of" top.txt '^Partial .*leak and peak figures may be wrong.*requests'
 	fi
 done
+
+# Three quarters of the ring, 42 requests, are enough for a pause, before anybody finds no room in the
+# other quarter. Who waits in the linker for too long asks a second time.
+ask '--pressure-timeout inf' 48
+is '48 ask at once, pausing: nothing lost' $code 0
+is '48 ask at once, pausing: all are watched' "$watched" 49
+matches '48 ask at once, pausing: it paused' err.txt 'paused [0-9]* times'
+ask '--pressure-timeout inf' 20
+is '20 ask at once, pausing: all are watched' "$code $watched" '0 21'
+is '20 ask at once, pausing: there was no need to' "$(grep -c 'paused [0-9]* times' err.txt)" 0
