@@ -11,8 +11,12 @@
 
 #include "bpf/watch.bpf.h"
 
-#define WAIT_NS 1000000000ULL	/* then it is stopped after all */
-#define LOOKS_MAX (1 << 23)
+/*
+ * Then it is stopped after all. An answer takes some milliseconds, but on a machine that is busy
+ * or emulated it has taken more than a second; if mt-record is gone, no_stops says so.
+ */
+#define WAIT_NS 10000000000ULL
+#define LOOKS_MAX (1 << 23)	/* as many as a loop may have: seconds, too */
 
 struct wait {
 	__u64 deadline;
@@ -29,9 +33,11 @@ static long look_for_answer(__u32 i, struct wait *wait)
 	if (wait->answered || bpf_ktime_get_ns() > wait->deadline)
 		return 1;
 	/* May sleep, and so lets others have the CPU, mt-record among them. */
-	bpf_copy_from_user_task(&byte, sizeof(byte), (void *)wait->sp,
-				bpf_get_current_task_btf(), 0);
-	return 0;
+	if (!bpf_copy_from_user_task(&byte, sizeof(byte), (void *)wait->sp,
+				     bpf_get_current_task_btf(), 0))
+		return 0;
+	/* It is being killed, and shall not wait for us. */
+	return 1;
 }
 
 /*
