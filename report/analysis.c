@@ -10,13 +10,22 @@
 
 #define PAGE_SIZE_MAX 65536u
 
+static void free_unwinders(struct mt_analysis *a)
+{
+	unsigned int i;
+
+	for (i = 0; a->unwinders && i < mt_workers_count(a->workers); i++)
+		mt_unwinder_free(a->unwinders[i]);
+	free(a->unwinders);
+}
+
 void mt_analysis_release(struct mt_analysis *analysis)
 {
 	mt_problems_release(&analysis->problems);
 	mt_modules_release(&analysis->modules);
 	mt_names_free(analysis->names);
 	mt_paths_free(analysis->paths);
-	mt_unwinder_free(analysis->unwinder);
+	free_unwinders(analysis);
 	mt_symbolizer_free(analysis->symbolizer);
 	mt_profile_free(analysis->profile);
 	mt_profile_free(analysis->regions);
@@ -26,6 +35,7 @@ void mt_analysis_release(struct mt_analysis *analysis)
 	mt_session_free(analysis->session);
 	mt_run_release(&analysis->run);
 	mt_reader_free(analysis->reader);
+	mt_workers_free(analysis->workers);
 	memset(analysis, 0, sizeof(*analysis));
 }
 
@@ -37,13 +47,18 @@ static int name_frame(void *arg, const struct mt_frame *frame,
 
 static int load_paths(struct mt_analysis *a)
 {
-	int err;
+	unsigned int i, n = mt_workers_count(a->workers);
+	int err = 0;
 
-	err = mt_unwinder_new(a->run.header->arch, a->run.header->code_mask,
-			      mt_symbolizer_find_code, a->symbolizer, &a->unwinder);
+	a->unwinders = calloc(n, sizeof(struct mt_unwinder *));
+	if (!a->unwinders)
+		return -ENOMEM;
+	for (i = 0; i < n && !err; i++)
+		err = mt_unwinder_new(a->run.header->arch, a->run.header->code_mask,
+				      mt_symbolizer_find_code, a->symbolizer, &a->unwinders[i]);
 	if (!err)
 		err = mt_paths_new(a->session, &a->paths);
-	return err ? err : mt_paths_load(a->paths, a->reader, a->unwinder);
+	return err ? err : mt_paths_load(a->paths, a->reader, a->unwinders);
 }
 
 static int load_symbolizer(struct mt_analysis *a, const struct mt_module_options *given)
@@ -168,7 +183,7 @@ static int run_stages(struct mt_analysis *a, unsigned int needs,
 	}
 	if (!err && needs & MT_NEED_NAMES) {
 		doing(progress, "naming functions");
-		err = mt_names_load(name_frame, a->symbolizer, a->paths, &a->names);
+		err = mt_names_load(name_frame, a->symbolizer, a->paths, a->workers, &a->names);
 	}
 	if (!err && needs & MT_NEED_MODULES) {
 		doing(progress, "checking modules");
@@ -180,13 +195,17 @@ static int run_stages(struct mt_analysis *a, unsigned int needs,
 }
 
 int mt_analysis_load(const char *path, unsigned int needs, const struct mt_module_options *options,
-		     struct mt_range_wanted *range, mt_progress_fn progress, void *arg,
-		     struct mt_analysis *ret_analysis)
+		     unsigned int threads, struct mt_range_wanted *range, mt_progress_fn progress,
+		     void *arg, struct mt_analysis *ret_analysis)
 {
 	struct progress told = { .fn = progress, .arg = arg };
 	struct mt_analysis a = { .debuginfod = options->debuginfod, .cache = options->cache };
-	int err = mt_reader_open(path, &a.reader);
+	int err = mt_workers_new(threads, &a.workers);
 
+	if (!err)
+		err = mt_reader_open(path, &a.reader);
+	if (!err)
+		err = mt_reader_use(a.reader, a.workers);
 	if (!err) {
 		mt_reader_tell(a.reader, read_on, &told);
 		err = run_stages(&a, needs, options, range, &told);

@@ -14,6 +14,7 @@
 #include "report/pack.h"
 #include "report/run_facts.h"
 #include "report/session.h"
+#include "report/workers.h"
 
 enum mt_need {
 	MT_NEED_PROFILE = 1,	/* replay the events */
@@ -30,6 +31,7 @@ struct mt_problems {
 };
 
 struct mt_analysis {
+	struct mt_workers *workers;
 	struct mt_reader *reader;
 	struct mt_run run;
 	struct mt_between between;	/* of the run's marks: what the profile is about */
@@ -41,7 +43,7 @@ struct mt_analysis {
 	struct mt_profile *profile;	/* NULL what was not needed */
 	struct mt_profile *regions;	/* of mapped memory, beside the heap's; NULL: none */
 	struct mt_symbolizer *symbolizer;
-	struct mt_unwinder *unwinder;
+	struct mt_unwinder **unwinders;	/* of each worker */
 	struct mt_paths *paths;
 	struct mt_names *names;
 	struct mt_modules modules;
@@ -64,13 +66,14 @@ void mt_analysis_range(const struct mt_analysis *analysis, uint64_t *ret_from,
 
 /*
  * Open path and do what needs asks for, with files found as options say; their kernel is set
- * here, and their debuginfod and cache are the analysis's, also on failure. range may be NULL.
+ * here, and their debuginfod and cache are the analysis's, also on failure. threads: that many at
+ * the most, 0 for as many as there are CPUs; the result is the same. range may be NULL.
  * On failure *ret_analysis is not written. Errors are the reader's, -EOPNOTSUPP for an
  * architecture that cannot be unwound, -ENOENT with range->error.
  */
 int mt_analysis_load(const char *path, unsigned int needs, const struct mt_module_options *options,
-		     struct mt_range_wanted *range, mt_progress_fn progress, void *arg,
-		     struct mt_analysis *ret_analysis);
+		     unsigned int threads, struct mt_range_wanted *range, mt_progress_fn progress,
+		     void *arg, struct mt_analysis *ret_analysis);
 void mt_analysis_release(struct mt_analysis *analysis);
 
 /* Add a line: 0 or -ENOMEM. */

@@ -1,5 +1,6 @@
 #include "report/call_paths.h"
 
+#include "common/buf.h"
 #include "common/error.h"
 #include "report/id_map.h"
 #include "report/intern.h"
@@ -204,29 +205,69 @@ int mt_paths_add(struct mt_paths *paths, const struct mt_stack *stack,
 	return err;
 }
 
-int mt_paths_load(struct mt_paths *paths, struct mt_reader *reader, struct mt_unwinder *unwinder)
+/* Of a stack that was unwound; its frames stand behind it. */
+struct unwound {
+	uint32_t n;
+	uint32_t end;		/* enum mt_unwind_end */
+};
+
+/* mt_reader_work_fn */
+static int unwind_block(void *arg, unsigned int worker, const struct mt_block *block,
+			struct mt_buf *result)
 {
-	const struct mt_block *block;
+	struct mt_unwinder *const *unwinders = arg;
 	const struct mt_frame *frames;
 	enum mt_unwind_end end;
+	struct unwound head;
 	uint32_t i;
-	size_t n;
+	int err = 0;
+
+	for (i = 0; i < block->n && !err; i++) {
+		if (i + 1 < block->n)
+			mt_unwind_expect(&block->stacks[i + 1]);
+		head.n = (uint32_t)mt_unwind(unwinders[worker], &block->stacks[i], &frames, &end);
+		head.end = end;
+		err = mt_buf_append(result, &head, sizeof(head));
+		if (!err)
+			err = mt_buf_append(result, frames, head.n * sizeof(*frames));
+	}
+	return err;
+}
+
+static int add_block(struct mt_paths *paths, const struct mt_block *block,
+		     const struct mt_buf *result)
+{
+	const uint8_t *at = result->data;
+	const struct unwound *head;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < block->n && !err; i++) {
+		head = (const struct unwound *)at;
+		at += sizeof(*head);
+		err = mt_paths_add(paths, &block->stacks[i], (const struct mt_frame *)at, head->n,
+				   (enum mt_unwind_end)head->end);
+		at += head->n * sizeof(struct mt_frame);
+	}
+	return err;
+}
+
+int mt_paths_load(struct mt_paths *paths, struct mt_reader *reader,
+		  struct mt_unwinder *const *unwinders)
+{
+	const struct mt_block *block;
 	int err;
 
-	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_STACKS));
-	for (;;) {
-		err = mt_reader_next(reader, &block);
-		if (err <= 0)
-			return err;
-		for (i = 0; i < block->n; i++) {
-			if (i + 1 < block->n)
-				mt_unwind_expect(&block->stacks[i + 1]);
-			n = mt_unwind(unwinder, &block->stacks[i], &frames, &end);
-			err = mt_paths_add(paths, &block->stacks[i], frames, n, end);
-			if (err)
-				return err;
-		}
+	_Static_assert(sizeof(struct unwound) % _Alignof(struct mt_frame) == 0, "frames behind it");
+	mt_reader_rewind_for(reader, MT_KIND_BIT(MT_BLOCK_STACKS), unwind_block, (void *)unwinders);
+	while ((err = mt_reader_next(reader, &block)) > 0) {
+		err = add_block(paths, block, mt_reader_result(reader));
+		if (err)
+			break;
 	}
+	/* Nobody uses the unwinders any more. */
+	mt_reader_rewind(reader, ~0u);
+	return err;
 }
 
 uint32_t mt_paths_definitions(const struct mt_paths *paths)

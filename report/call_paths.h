@@ -40,8 +40,12 @@ void mt_paths_free(struct mt_paths *paths);
 /* Take a stack's frames, innermost first. A second definition of an id is ignored and counted. */
 int mt_paths_add(struct mt_paths *paths, const struct mt_stack *stack,
 		 const struct mt_frame *frames, size_t n, enum mt_unwind_end end);
-/* Unwind every stack definition of an artifact. 0, -ENOMEM, -errno. */
-int mt_paths_load(struct mt_paths *paths, struct mt_reader *reader, struct mt_unwinder *unwinder);
+/*
+ * Unwind every stack definition of an artifact, with an unwinder for each of the reader's workers.
+ * 0, -ENOMEM, -errno.
+ */
+int mt_paths_load(struct mt_paths *paths, struct mt_reader *reader,
+		  struct mt_unwinder *const *unwinders);
 
 uint32_t mt_paths_definitions(const struct mt_paths *paths);
 uint32_t mt_paths_redefinitions(const struct mt_paths *paths);

@@ -70,13 +70,21 @@ int mt_cmd_check(const struct mt_report_opts *opts)
 	struct mt_problems problems = { 0 };
 	struct counts counts = { 0 };
 	struct mt_reader_end end;
+	struct mt_workers *workers;
 	struct mt_reader *reader;
 	int err, code;
 
-	err = mt_reader_open(opts->file, &reader);
+	err = mt_workers_new((unsigned int)opts->threads, &workers);
 	if (err)
 		return mt_cmd_fail(opts->file, err);
-	err = count(reader, &counts);
+	err = mt_reader_open(opts->file, &reader);
+	if (err) {
+		mt_workers_free(workers);
+		return mt_cmd_fail(opts->file, err);
+	}
+	err = mt_reader_use(reader, workers);
+	if (!err)
+		err = count(reader, &counts);
 	mt_reader_end(reader, &end);
 	if (!err && end.kind == MT_END_COMPLETE)
 		err = check_trailer(mt_reader_trailer(reader), &counts, &problems);
@@ -98,5 +106,6 @@ int mt_cmd_check(const struct mt_report_opts *opts)
 out:
 	mt_problems_release(&problems);
 	mt_reader_free(reader);
+	mt_workers_free(workers);
 	return code;
 }

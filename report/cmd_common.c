@@ -5,6 +5,7 @@
 #include "report/debuginfod.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -43,19 +44,23 @@ static bool smart_terminal(void)
 	return term && strcmp(term, "dumb") != 0;
 }
 
+/* Threads that fetch files call it as well. */
 void mt_cmd_progress(void *unused, const char *doing)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static bool shown;
 
 	(void)unused;
 	if (!isatty(STDERR_FILENO) || !smart_terminal())
 		return;
+	pthread_mutex_lock(&lock);
 	if (doing || shown)
 		fputs("\r\033[K", stderr);
 	shown = doing != NULL;
 	if (doing)
 		fprintf(stderr, "mt-report: %s...", doing);
 	fflush(stderr);
+	pthread_mutex_unlock(&lock);
 }
 
 /*
@@ -103,8 +108,8 @@ bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 	if (!err)
 		err = open_cache(opts, &options.cache);
 	if (!err)
-		err = mt_analysis_load(opts->file, needs, &options, &range, mt_cmd_progress, NULL,
-				       ret_analysis);
+		err = mt_analysis_load(opts->file, needs, &options, (unsigned int)opts->threads,
+				       &range, mt_cmd_progress, NULL, ret_analysis);
 	mt_cmd_progress(NULL, NULL);
 	if (err && *range.error)
 		mt_cmd_say("--between: %s", range.error);

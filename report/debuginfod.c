@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 #define LIBRARY "libdebuginfod.so.1"
@@ -16,6 +17,7 @@ typedef void (*set_data_fn)(void *client, void *data);
 typedef void *(*get_data_fn)(void *client);
 
 struct mt_debuginfod {
+	pthread_mutex_t lock;	/* of all below: one file is fetched at a time */
 	mt_debuginfod_told_fn told;
 	void *arg;
 	bool tried;
@@ -38,11 +40,12 @@ int mt_debuginfod_new(const char *urls, mt_debuginfod_told_fn told, void *arg,
 
 	if (!client)
 		return -ENOMEM;
+	pthread_mutex_init(&client->lock, NULL);
 	client->told = told;
 	client->arg = arg;
 	if ((urls && setenv("DEBUGINFOD_URLS", urls, 1)) ||
 	    setenv("DEBUGINFOD_TIMEOUT", MT_DEBUGINFOD_TIMEOUT, 0)) {
-		free(client);
+		mt_debuginfod_free(client);
 		return -ENOMEM;
 	}
 	/* It has a progress line of its own. */
@@ -59,6 +62,7 @@ void mt_debuginfod_free(struct mt_debuginfod *client)
 		client->end(client->client);
 	if (client->library)
 		dlclose(client->library);
+	pthread_mutex_destroy(&client->lock);
 	free(client);
 }
 
@@ -119,8 +123,9 @@ static void load(struct mt_debuginfod *client)
 	set_told(client->client, pass_on);
 }
 
-int mt_debuginfod_find(struct mt_debuginfod *client, enum mt_debuginfod_kind kind,
-		       const uint8_t *build_id, size_t n, const char *name, char **ret_path)
+/* With the lock held. */
+static int find(struct mt_debuginfod *client, enum mt_debuginfod_kind kind,
+		const uint8_t *build_id, size_t n, const char *name, char **ret_path)
 {
 	const char *slash = strrchr(name, '/');
 	char *path = NULL;
@@ -141,6 +146,17 @@ int mt_debuginfod_find(struct mt_debuginfod *client, enum mt_debuginfod_kind kin
 	free(path);
 	if (fd != -ENOENT)
 		snprintf(client->failure, sizeof(client->failure), "%s", strerror(-fd));
+	return fd;
+}
+
+int mt_debuginfod_find(struct mt_debuginfod *client, enum mt_debuginfod_kind kind,
+		       const uint8_t *build_id, size_t n, const char *name, char **ret_path)
+{
+	int fd;
+
+	pthread_mutex_lock(&client->lock);
+	fd = find(client, kind, build_id, n, name, ret_path);
+	pthread_mutex_unlock(&client->lock);
 	return fd;
 }
 

@@ -31,8 +31,8 @@ void mt_debuginfod_free(struct mt_debuginfod *client);
 
 /*
  * A file to read: the descriptor and its path, which is the caller's to free; name is for the
- * progress line. -ENOENT: no server has it; anything else: they cannot be asked, and after that are
- * not asked again.
+ * progress line. Any number of threads may ask, and told is called by whichever does. -ENOENT: no
+ * server has it; anything else: they cannot be asked, and after that are not asked again.
  */
 int mt_debuginfod_find(struct mt_debuginfod *client, enum mt_debuginfod_kind kind,
 		       const uint8_t *build_id, size_t n, const char *name, char **ret_path);

@@ -3,6 +3,8 @@
 #include "common/frame.h"
 #include "report/reader_impl.h"
 
+#include <errno.h>
+
 bool mt_reader_is_damage(int err)
 {
 	return err == -MT_E_CORRUPT || err == -MT_E_LIMIT || err == -MT_E_CUT;
@@ -13,24 +15,6 @@ void mt_reader_damage(struct mt_reader *reader, uint32_t frame)
 	reader->end = MT_END_DAMAGED;
 	reader->end_offset = reader->frames[frame].offset;
 	reader->n_frames = frame;
-}
-
-int mt_reader_load(struct mt_reader *reader, uint32_t frame)
-{
-	const struct mt_reader_frame *f = &reader->frames[frame];
-	int err;
-
-	if (f->size > MT_FRAME_SIZE_MAX || f->content > MT_FRAME_CONTENT_MAX)
-		return -MT_E_LIMIT;
-	mt_buf_reset(&reader->frame);
-	err = mt_buf_reserve(&reader->frame, f->size);
-	if (err)
-		return err;
-	err = mt_read_at(reader->fd, f->offset, reader->frame.data, f->size);
-	if (err)
-		return err;
-	return mt_unpacker_unpack(reader->unpacker, reader->frame.data, f->size, f->content,
-				  &reader->content);
 }
 
 const struct mt_header *mt_reader_header(const struct mt_reader *reader)
@@ -53,8 +37,72 @@ static uint32_t max32(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted)
+int mt_reader_use(struct mt_reader *reader, struct mt_workers *workers)
 {
+	uint32_t n = mt_workers_count(workers) + 1, i;
+	struct mt_reader_slot *slots;
+	int err = 0;
+
+	if (n > MT_READER_SLOTS_MAX)
+		n = MT_READER_SLOTS_MAX;
+	/* Alone, nothing is gained by reading ahead. */
+	if (n == 2)
+		n = 1;
+	slots = calloc(n, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (i = 0; i < n && !err; i++)
+		err = mt_reader_slot_init(&slots[i], reader);
+	if (err) {
+		while (i-- > 0)
+			mt_reader_slot_release(&slots[i]);
+		free(slots);
+		return err;
+	}
+	mt_reader_drop(reader);
+	for (i = 0; i < reader->n_slots; i++)
+		mt_reader_slot_release(&reader->slots[i]);
+	free(reader->slots);
+	reader->slots = slots;
+	reader->n_slots = n;
+	reader->workers = workers;
+	mt_reader_rewind(reader, ~0u);
+	return 0;
+}
+
+static void put(struct mt_reader *reader, struct mt_reader_slot *slot)
+{
+	if (reader->workers)
+		mt_workers_put(reader->workers, &slot->job);
+}
+
+static void wait_for(struct mt_reader *reader, struct mt_reader_slot *slot)
+{
+	if (reader->workers)
+		mt_workers_wait(reader->workers, &slot->job);
+	else
+		slot->job.run(&slot->job, 0);
+}
+
+void mt_reader_drop(struct mt_reader *reader)
+{
+	if (reader->collected) {
+		reader->first = (reader->first + 1) % reader->n_slots;
+		reader->n_queued--;
+		reader->collected = false;
+	}
+	for (; reader->n_queued; reader->n_queued--) {
+		if (reader->workers)
+			mt_workers_wait(reader->workers, &reader->slots[reader->first].job);
+		reader->first = (reader->first + 1) % reader->n_slots;
+	}
+	reader->first = 0;
+}
+
+void mt_reader_rewind_for(struct mt_reader *reader, uint32_t wanted, mt_reader_work_fn work,
+			  void *arg)
+{
+	mt_reader_drop(reader);
 	reader->most_unknown_blocks = max32(reader->most_unknown_blocks, reader->unknown_blocks);
 	reader->most_unknown_columns = max32(reader->most_unknown_columns,
 					     reader->unknown_columns);
@@ -63,8 +111,15 @@ void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted)
 	reader->events = 0;
 	reader->stacks = 0;
 	reader->wanted = wanted;
+	reader->work = work;
+	reader->work_arg = arg;
 	reader->at = 0;
-	reader->loaded = false;
+	reader->ended = false;
+}
+
+void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted)
+{
+	mt_reader_rewind_for(reader, wanted, NULL, NULL);
 }
 
 void mt_reader_tell(struct mt_reader *reader, mt_reader_told_fn told, void *arg)
@@ -73,58 +128,50 @@ void mt_reader_tell(struct mt_reader *reader, mt_reader_told_fn told, void *arg)
 	reader->told_arg = arg;
 }
 
-/* Load the next frame that may hold something wanted: 1, 0 at the end, or an error. */
-static int next_frame(struct mt_reader *reader)
+/* Begin with the next frames that may hold something wanted, as far as there are slots. */
+static void queue_frames(struct mt_reader *reader)
 {
 	const struct mt_reader_frame *frame;
-	int err;
+	struct mt_reader_slot *slot;
 
-	for (; reader->at < reader->n_frames; reader->at++) {
+	for (; reader->at < reader->n_frames && reader->n_queued < reader->n_slots; reader->at++) {
 		frame = &reader->frames[reader->at];
 		if (frame->kinds && !(frame->kinds & reader->wanted))
 			continue;
-		if (reader->told)
-			reader->told(reader->told_arg, reader->at, reader->n_frames);
-		err = mt_reader_load(reader, reader->at);
-		if (err)
-			return err;
-		reader->loaded = true;
-		reader->pos = 0;
-		reader->seen = 0;
-		return 1;
+		slot = &reader->slots[(reader->first + reader->n_queued++) % reader->n_slots];
+		mt_reader_slot_set(slot, reader->at);
+		put(reader, slot);
 	}
-	return 0;
 }
 
-/* Header and trailer have their places; anywhere else two files were run together. */
-static bool misplaced(const struct mt_reader *reader)
+/* Have the blocks of the first slot: false if there is none, because all was read. */
+static bool collect(struct mt_reader *reader)
 {
-	bool first = !reader->at && !reader->pos;
+	struct mt_reader_slot *slot;
 
-	return (reader->block.kind == MT_BLOCK_HEADER) != first ||
-	       (reader->block.kind == MT_BLOCK_TRAILER && reader->at != reader->n_frames - 1);
+	queue_frames(reader);
+	if (!reader->n_queued)
+		return false;
+	slot = &reader->slots[reader->first];
+	if (reader->told && !slot->continued)
+		reader->told(reader->told_arg, slot->frame, reader->n_frames);
+	wait_for(reader, slot);
+	reader->collected = true;
+	reader->unknown_blocks += slot->unknown_blocks;
+	reader->unknown_columns += slot->unknown_columns;
+	return true;
 }
 
-static int next_block(struct mt_reader *reader)
+static const struct mt_block *deliver(struct mt_reader *reader, struct mt_reader_slot *slot)
 {
-	size_t used;
-	int err;
+	const struct mt_block *block = &slot->blocks[slot->next];
 
-	err = mt_block_decode(&reader->block, reader->content.data + reader->pos,
-			      reader->content.len - reader->pos, reader->wanted, &used);
-	if (err)
-		return err;
-	if (misplaced(reader))
-		return -MT_E_CORRUPT;
-	reader->pos += used;
-	reader->seen |= MT_KIND_BIT(reader->block.kind);
-	reader->unknown_blocks += reader->block.kind == MT_BLOCK_UNKNOWN;
-	reader->unknown_columns += reader->block.skipped;
-	if (reader->block.kind == MT_BLOCK_EVENTS)
-		reader->events += (uint64_t)reader->block.n + reader->block.dropped;
-	if (reader->block.kind == MT_BLOCK_STACKS)
-		reader->stacks += (uint64_t)reader->block.n + reader->block.dropped;
-	return 0;
+	reader->result = &slot->results[slot->next++];
+	if (block->kind == MT_BLOCK_EVENTS)
+		reader->events += (uint64_t)block->n + block->dropped;
+	if (block->kind == MT_BLOCK_STACKS)
+		reader->stacks += (uint64_t)block->n + block->dropped;
+	return block;
 }
 
 /* What was read of whole kinds must be what the trailer says was written. */
@@ -139,29 +186,31 @@ static void check_totals(struct mt_reader *reader)
 		mt_reader_damage(reader, reader->n_frames - 1);
 }
 
-/* 1: reader->block is a wanted one; 0: the end; or an error. */
-static int advance(struct mt_reader *reader)
+/* 1 and a wanted block; 0: the end; or an error. */
+static int advance(struct mt_reader *reader, const struct mt_block **ret_block)
 {
-	int err;
+	struct mt_reader_slot *slot;
 
 	for (;;) {
-		if (!reader->loaded) {
-			err = next_frame(reader);
-			if (err <= 0)
-				return err;
+		if (!reader->collected && !collect(reader))
+			return 0;
+		slot = &reader->slots[reader->first];
+		if (slot->next < slot->n) {
+			*ret_block = deliver(reader, slot);
+			return 1;
 		}
-		while (reader->pos < reader->content.len) {
-			err = next_block(reader);
-			if (err)
-				return err;
-			if (reader->block.kind != MT_BLOCK_UNKNOWN &&
-			    reader->wanted & MT_KIND_BIT(reader->block.kind))
-				return 1;
+		if (slot->err)
+			return slot->err;
+		reader->collected = false;
+		if (slot->pos < slot->content.len) {
+			slot->continued = true;
+			put(reader, slot);
+			continue;
 		}
-		reader->frames[reader->at].kinds = reader->seen ? reader->seen :
+		reader->frames[slot->frame].kinds = slot->seen ? slot->seen :
 							MT_KIND_BIT(MT_BLOCK_UNKNOWN);
-		reader->loaded = false;
-		reader->at++;
+		reader->first = (reader->first + 1) % reader->n_slots;
+		reader->n_queued--;
 	}
 }
 
@@ -169,22 +218,27 @@ int mt_reader_next(struct mt_reader *reader, const struct mt_block **ret_block)
 {
 	int err;
 
-	if (!reader->loaded && reader->at >= reader->n_frames)
+	if (reader->ended)
 		return 0;
-	err = advance(reader);
-	if (err > 0) {
-		*ret_block = &reader->block;
-		return 1;
-	}
+	err = advance(reader, ret_block);
+	if (err > 0)
+		return err;
 	if (!err) {
+		reader->ended = true;
 		check_totals(reader);
 		return 0;
 	}
 	if (!mt_reader_is_damage(err))
 		return err;
-	mt_reader_damage(reader, reader->at);
-	reader->loaded = false;
+	mt_reader_damage(reader, reader->slots[reader->first].frame);
+	mt_reader_drop(reader);
+	reader->ended = true;
 	return 0;
+}
+
+const struct mt_buf *mt_reader_result(const struct mt_reader *reader)
+{
+	return reader->result;
 }
 
 void mt_reader_end(const struct mt_reader *reader, struct mt_reader_end *ret_end)

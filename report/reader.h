@@ -10,7 +10,9 @@
 
 #include "common/artifact.h"
 
+struct mt_buf;
 struct mt_reader;
+struct mt_workers;
 
 enum mt_reader_end_kind {
 	MT_END_COMPLETE,	/* trailer seen, nothing unreadable before it */
@@ -58,8 +60,25 @@ typedef void (*mt_reader_told_fn)(void *arg, uint32_t frame, uint32_t frames);
 /* Who is told how far a pass is, which may take long. told NULL: nobody. */
 void mt_reader_tell(struct mt_reader *reader, mt_reader_told_fn told, void *arg);
 
+/*
+ * Have frames read and decoded by these, some ahead of the one that is delivered. They outlive the
+ * reader, which is read to the end of a pass, or rewound, before they are used for anything else.
+ * 0 or -ENOMEM.
+ */
+int mt_reader_use(struct mt_reader *reader, struct mt_workers *workers);
+
 /* Start again from the first frame, with only these kinds (or of MT_KIND_BIT) delivered. */
 void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted);
+
+/*
+ * The same, and each block to be delivered is worked on first by whoever decoded it: worker is
+ * below mt_workers_count(), blocks come in no order. What is appended to result is then
+ * mt_reader_result(). An error is mt_reader_next()'s.
+ */
+typedef int (*mt_reader_work_fn)(void *arg, unsigned int worker, const struct mt_block *block,
+				 struct mt_buf *result);
+void mt_reader_rewind_for(struct mt_reader *reader, uint32_t wanted, mt_reader_work_fn work,
+			  void *arg);
 
 /*
  * Next block of a wanted kind: 1 and *ret_block borrowed until the next call, 0 at
@@ -68,6 +87,8 @@ void mt_reader_rewind(struct mt_reader *reader, uint32_t wanted);
  * like the others. Damage found on the way ends the readable part there, for good.
  */
 int mt_reader_next(struct mt_reader *reader, const struct mt_block **ret_block);
+/* What the work made of that block; borrowed likewise. */
+const struct mt_buf *mt_reader_result(const struct mt_reader *reader);
 
 /* A readable frame as it is in the file, borrowed until the next call of any function. */
 struct mt_raw_frame {

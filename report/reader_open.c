@@ -157,6 +157,16 @@ static int find_frames(struct mt_reader *reader)
 	return err;
 }
 
+/* Content of a frame, borrowed until the next one is loaded. */
+static int load(struct mt_reader *reader, uint32_t frame, const struct mt_buf **ret_content)
+{
+	struct mt_reader_slot *slot = &reader->slots[0];
+
+	mt_reader_slot_set(slot, frame);
+	*ret_content = &slot->content;
+	return mt_reader_slot_load(slot);
+}
+
 /* Why the first block is not a header we can read. */
 static int header_error(const struct mt_buf *content, int err)
 {
@@ -175,6 +185,7 @@ static int header_error(const struct mt_buf *content, int err)
 
 static int read_header(struct mt_reader *reader)
 {
+	const struct mt_buf *content;
 	struct mt_frame_span span;
 	size_t used;
 	int err;
@@ -189,18 +200,18 @@ static int read_header(struct mt_reader *reader)
 
 	err = add_frame(reader, 0, (uint32_t)span.size, span.content);
 	if (!err)
-		err = mt_reader_load(reader, 0);
+		err = load(reader, 0, &content);
 	if (err)
 		return mt_reader_is_damage(err) ? -MT_E_CORRUPT : err;
-	err = mt_block_decode(&reader->header, reader->content.data, reader->content.len,
+	err = mt_block_decode(&reader->header, content->data, content->len,
 			      MT_KIND_BIT(MT_BLOCK_HEADER), &used);
 	if (err || reader->header.kind != MT_BLOCK_HEADER)
-		return header_error(&reader->content, err);
+		return header_error(content, err);
 	if (reader->header.header->min_reader_version > MT_READER_VERSION)
 		return -MT_E_NEWER_FORMAT;
 	if (reader->header.header->sample_bytes > MT_SAMPLE_BYTES_MAX)
 		return -MT_E_LIMIT;
-	return used == reader->content.len ? 0 : -MT_E_CORRUPT;
+	return used == content->len ? 0 : -MT_E_CORRUPT;
 }
 
 /* The trailer, if the last frame is one; with it the file is complete. */
@@ -208,12 +219,13 @@ static int read_trailer(struct mt_reader *reader)
 {
 	uint32_t i, last = reader->n_frames - 1;
 	const struct mt_trailer *trailer;
+	const struct mt_buf *content;
 	size_t used;
 	int err;
 
-	err = mt_reader_load(reader, last);
+	err = load(reader, last, &content);
 	if (!err)
-		err = mt_block_decode(&reader->trailer, reader->content.data, reader->content.len,
+		err = mt_block_decode(&reader->trailer, content->data, content->len,
 				      MT_KIND_BIT(MT_BLOCK_TRAILER), &used);
 	if (err && mt_reader_is_damage(err)) {
 		mt_reader_damage(reader, last);
@@ -257,24 +269,26 @@ static void add_lag(struct lag *lag, const struct mt_block *block)
 static int lag_of_frame(struct mt_reader *reader, uint32_t frame, uint32_t wanted,
 			struct lag *lag, bool *ret_found)
 {
+	struct mt_block *block = &reader->slots[0].blocks[0];
 	const struct mt_checkpoint *checkpoint;
+	const struct mt_buf *content;
 	size_t used, pos = 0;
 	bool found = false;
 	int err;
 
-	err = mt_reader_load(reader, frame);
-	while (!err && pos < reader->content.len) {
-		err = mt_block_decode(&reader->block, reader->content.data + pos,
-				      reader->content.len - pos, wanted, &used);
+	err = load(reader, frame, &content);
+	while (!err && pos < content->len) {
+		err = mt_block_decode(block, content->data + pos, content->len - pos, wanted,
+				      &used);
 		if (err)
 			break;
 		pos += used;
-		if (!reader->block.n)
+		if (!block->n)
 			continue;
-		if (reader->block.kind == MT_BLOCK_EVENTS)
-			add_lag(lag, &reader->block);
-		if (reader->block.kind == MT_BLOCK_CHECKPOINT) {
-			checkpoint = reader->block.checkpoint;
+		if (block->kind == MT_BLOCK_EVENTS)
+			add_lag(lag, block);
+		if (block->kind == MT_BLOCK_CHECKPOINT) {
+			checkpoint = block->checkpoint;
 			lag->max_stamp = checkpoint->max_stamp;
 			lag->max_lag = checkpoint->max_lag;
 			found = true;
@@ -311,6 +325,18 @@ static int find_lag(struct mt_reader *reader)
 	return 0;
 }
 
+static int make_slot(struct mt_reader *reader)
+{
+	int err;
+
+	reader->slots = calloc(1, sizeof(*reader->slots));
+	if (!reader->slots)
+		return -ENOMEM;
+	err = mt_reader_slot_init(&reader->slots[0], reader);
+	reader->n_slots = !err;
+	return err;
+}
+
 int mt_reader_open(const char *path, struct mt_reader **ret_reader)
 {
 	struct mt_reader *reader = calloc(1, sizeof(*reader));
@@ -323,7 +349,7 @@ int mt_reader_open(const char *path, struct mt_reader **ret_reader)
 	if (!err && !reader->file_size)
 		err = -MT_E_EMPTY;
 	if (!err)
-		err = mt_unpacker_new(&reader->unpacker);
+		err = make_slot(reader);
 	if (!err)
 		err = read_header(reader);
 	if (err)
@@ -349,16 +375,19 @@ out:
 
 void mt_reader_free(struct mt_reader *reader)
 {
+	uint32_t i;
+
 	if (!reader)
 		return;
+	mt_reader_drop(reader);
 	if (reader->fd >= 0)
 		close(reader->fd);
-	mt_unpacker_free(reader->unpacker);
+	for (i = 0; i < reader->n_slots; i++)
+		mt_reader_slot_release(&reader->slots[i]);
+	free(reader->slots);
 	mt_buf_release(&reader->frame);
-	mt_buf_release(&reader->content);
 	mt_block_release(&reader->header);
 	mt_block_release(&reader->trailer);
-	mt_block_release(&reader->block);
 	free(reader->frames);
 	free(reader);
 }

@@ -1,6 +1,7 @@
 #include "report/report_opts.h"
 
 #include "common/suggest.h"
+#include "report/workers.h"
 
 #include <errno.h>
 
@@ -21,8 +22,7 @@ static struct mt_report_opts parsed;
 #define OPTION_BY \
 	{ .kind = MT_OPTION_CHOICE, .name = "by", .value = &parsed.by, .arg = "WEIGHT", \
 	  .choices = by_names, \
-	  .help = "bytes (allocated; default), count, peak (live bytes then), or live (bytes " \
-		  "never freed)" }
+	  .help = "bytes (default), count, peak, or live (never freed)" }
 #define OPTION_EVENTS \
 	{ .kind = MT_OPTION_CHOICE, .name = "events", .value = &parsed.events, .arg = "WHICH", \
 	  .choices = events_names, \
@@ -43,6 +43,9 @@ static struct mt_report_opts parsed;
 	  .help = "keep nothing, use nothing kept" }, \
 	{ .kind = MT_OPTION_FLAG, .name = "verbose", .alias = 'v', .value = &parsed.verbose, \
 	  .help = "say how much of that was used" }
+#define OPTION_THREADS \
+	{ .kind = MT_OPTION_COUNT, .name = "threads", .value = &parsed.threads, .arg = "N", \
+	  .min = 1, .max = MT_WORKERS_MAX, .help = "work with so many (default one for each CPU)" }
 #define OPTION_BETWEEN \
 	{ .kind = MT_OPTION_PAIR, .name = "between", .value = parsed.between, .arg = "A B", \
 	  .help = "from mark A to mark B (B#2: the second B)" }
@@ -70,6 +73,7 @@ static const struct mt_option symbolize_options[] = {
 	OPTION_BETWEEN,
 	OPTION_ROWS,
 	OPTION_FILES,
+	OPTION_THREADS,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -79,6 +83,7 @@ static const struct mt_option stat_options[] = {
 	OPTION_BETWEEN,
 	OPTION_JSON("one JSON object"),
 	OPTION_FILES,
+	OPTION_THREADS,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -91,6 +96,7 @@ static const struct mt_option top_options[] = {
 	OPTION_ROWS,
 	OPTION_JSON("one JSON object"),
 	OPTION_FILES,
+	OPTION_THREADS,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -101,6 +107,7 @@ static const struct mt_option folded_options[] = {
 	OPTION_EVENTS,
 	OPTION_BETWEEN,
 	OPTION_FILES,
+	OPTION_THREADS,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -109,12 +116,14 @@ static const struct mt_option dump_options[] = {
 	OPTIONS_TITLE,
 	OPTION_BETWEEN,
 	OPTION_JSON("one JSON object a line"),
+	OPTION_THREADS,
 	OPTION_HELP,
 	OPTIONS_END,
 };
 
 static const struct mt_option check_options[] = {
 	OPTIONS_TITLE,
+	OPTION_THREADS,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -126,6 +135,7 @@ static const struct mt_option pack_options[] = {
 	{ .kind = MT_OPTION_FLAG, .name = "with-binaries", .value = &parsed.with_binaries,
 	  .help = "the modules' files as they are, code and data included" },
 	OPTION_FILES,
+	OPTION_THREADS,
 	OPTION_HELP,
 	OPTIONS_END,
 };
@@ -134,6 +144,7 @@ static const struct mt_option export_options[] = {
 	OPTIONS_TITLE,
 	{ .kind = MT_OPTION_CHOICE, .name = "to", .value = &parsed.to, .arg = "FORMAT",
 	  .choices = to_names, .help = "memtrack: its event stream" },
+	OPTION_THREADS,
 	OPTION_HELP,
 	OPTIONS_END,
 };

@@ -45,6 +45,7 @@ struct mt_report_opts {
 	const char *debuginfod;	/* URLs; NULL: those of DEBUGINFOD_URLS, if there are */
 	const char *cache_dir;	/* NULL: the user's own */
 	bool no_cache;
+	uint64_t threads;	/* 0: one for each CPU */
 	bool verbose;
 	const char *between[2];	/* marks; NULL: all of the run */
 	bool json;

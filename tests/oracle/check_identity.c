@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		fputs("usage: check_identity FILE\n", stderr);
 		return 64;
 	}
-	err = mt_analysis_load(argv[1], MT_NEED_PATHS, &options, NULL, NULL, NULL, &analysis);
+	err = mt_analysis_load(argv[1], MT_NEED_PATHS, &options, 0, NULL, NULL, NULL, &analysis);
 	if (!err)
 		err = read_captures();
 	if (err) {

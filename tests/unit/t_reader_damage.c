@@ -4,6 +4,7 @@
 #include "common/frame.h"
 #include "record/writer.h"
 #include "report/reader.h"
+#include "report/workers.h"
 #include "tests/unit/artifact_fixture.h"
 
 #include <errno.h>
@@ -158,9 +159,13 @@ struct result {
 	struct mt_reader_end end;
 };
 
-/* Open and read all; no block may be delivered that is not the one that was written there. */
-static struct result read_all(void)
+/*
+ * Open and read all, with so many threads (0: no pool); no block may be delivered that is not the
+ * one that was written there.
+ */
+static struct result read_with(unsigned int threads)
 {
+	struct mt_workers *workers = NULL;
 	const struct mt_block *block;
 	struct mt_reader *reader;
 	struct result result = { 0 };
@@ -169,6 +174,10 @@ static struct result read_all(void)
 	result.err = mt_reader_open(path, &reader);
 	if (result.err)
 		return result;
+	if (threads) {
+		cr_assert_eq(mt_workers_new(threads, &workers), 0);
+		cr_assert_eq(mt_reader_use(reader, workers), 0);
+	}
 	while ((err = mt_reader_next(reader, &block)) == 1) {
 		cr_assert_lt(result.n, BLOCKS_MAX);
 		cr_assert_eq(digest(block), blocks[result.n], "block %u has changed", result.n);
@@ -177,6 +186,29 @@ static struct result read_all(void)
 	cr_assert_eq(err, 0);
 	mt_reader_end(reader, &result.end);
 	mt_reader_free(reader);
+	mt_workers_free(workers);
+	return result;
+}
+
+static bool same(const struct result *a, const struct result *b)
+{
+	return a->err == b->err && a->n == b->n && a->end.kind == b->end.kind &&
+	       a->end.offset == b->end.offset && a->end.frames == b->end.frames &&
+	       a->end.unknown_blocks == b->end.unknown_blocks &&
+	       a->end.unknown_columns == b->end.unknown_columns;
+}
+
+/* Whoever reads it, it is the same. Threads now and then: there are many ways to damage a file. */
+static struct result read_all(void)
+{
+	static unsigned int times;
+	struct result result = read_with(0), other = read_with(1);
+
+	cr_assert(same(&result, &other));
+	if (times++ % 16 == 0) {
+		other = read_with(3);
+		cr_assert(same(&result, &other));
+	}
 	return result;
 }
 

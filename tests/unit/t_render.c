@@ -5,6 +5,7 @@
 #include "report/packages.h"
 #include "report/run_facts.h"
 #include "report/top_report.h"
+#include "report/workers.h"
 
 #include <criterion/criterion.h>
 #include <unistd.h>
@@ -387,6 +388,7 @@ Test(render, a_functions_own_share_is_what_it_asks_an_allocator_for)
 	struct mt_ranked_function *ranked;
 	struct mt_frame frames[6];
 	struct mt_stack stack = { 0 };
+	struct mt_workers *workers;
 	struct mt_paths *paths;
 	struct mt_names *names;
 	size_t i, j, n;
@@ -401,7 +403,9 @@ Test(render, a_functions_own_share_is_what_it_asks_an_allocator_for)
 		stack.id = i + 1;
 		cr_assert_eq(mt_paths_add(paths, &stack, frames, depth[i], MT_UNWIND_COMPLETE), 0);
 	}
-	cr_assert_eq(mt_names_load(name, NULL, paths, &names), 0);
+	cr_assert_eq(mt_workers_new(1, &workers), 0);
+	cr_assert_eq(mt_names_load(name, NULL, paths, workers, &names), 0);
+	mt_workers_free(workers);
 	cr_assert_eq(mt_rank_functions(rows, 3, paths, names, &ranked, &n), 0);
 	cr_assert_eq(n, 6);
 

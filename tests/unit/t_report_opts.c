@@ -53,7 +53,9 @@ Test(report_opts, commands)
 	cr_expect_str_eq(opts.file, "-");
 	cr_assert_eq(parse("mt-report stat --json x"), 0);
 	cr_assert_eq(parse("mt-report dump --json x"), 0);
-	cr_assert_eq(parse("mt-report check x"), 0);
+	cr_expect_eq(opts.threads, 0);
+	cr_assert_eq(parse("mt-report check --threads 3 x"), 0);
+	cr_expect_eq(opts.threads, 3);
 	cr_expect_eq(opts.command, MT_COMMAND_CHECK);
 }
 
