@@ -66,12 +66,18 @@ static void make_msgpack(struct mt_buf *buf)
 static void make_blocks(struct mt_buf *buf)
 {
 	static const uint32_t kinds[] = { 2, 4, 300 };
+	struct mt_header sampled = fixture_header;
 	const struct mt_trailer trailer = { .status_known = true, .status = -3,
 					    .end_reason = "exited", .n_frames = 3,
 					    .frame_kinds = kinds };
 
+	sampled.sample_bytes = 524288;
+	sampled.format_version = MT_FORMAT_VERSION_SAMPLED;
+	sampled.min_reader_version = MT_FORMAT_VERSION_SAMPLED;
 	mt_encode_header(buf, &fixture_header);
 	save("block/header", buf);
+	mt_encode_header(buf, &sampled);
+	save("block/header_sampled", buf);
 	mt_encode_lifecycle(buf, fixture_lifecycle, MT_ARRAY_SIZE(fixture_lifecycle));
 	save("block/lifecycle", buf);
 	mt_encode_stacks(buf, fixture_stacks, MT_ARRAY_SIZE(fixture_stacks));
