@@ -323,7 +323,7 @@ SEC("uprobe")
 int probe_free(struct pt_regs *ctx)
 {
 	struct mt_task_state *state = current_state();
-	__u64 cookie = bpf_get_attach_cookie(ctx), addr, time = bpf_ktime_get_ns();
+	__u64 cookie = bpf_get_attach_cookie(ctx), addr;
 	struct arguments args;
 
 	use_kernel_stack(ctx);
@@ -343,7 +343,7 @@ int probe_free(struct pt_regs *ctx)
 	if (addr == state->last_addr)
 		state->last_addr = 0;
 	if (forget_block(state, addr))
-		submit_free(addr, time, cookie);
+		submit_free(addr, bpf_ktime_get_ns(), cookie);
 	return 0;
 }
 
