@@ -49,33 +49,53 @@ is 'processes spawned, small rings: all ended well' "$(cat out.txt)" 150
 
 # What is made in all is the same in every run, but for what thread caches hold in the end.
 export GLIBC_TUNABLES=glibc.malloc.tcache_count=0
-for threads in 1 8 64; do
-	name="$threads threads"
-	pairs=$((60013 / threads))
-	mt-record -o run.mt -- "$WORKLOADS/storm" $threads $pairs >out.txt 2>err.txt
+begun()
+{
+	[ -s run.mt ]
+}
+# overflow NAME READY COMMAND...: recorded whole, and then with small rings by a recorder that, from
+# when READY is true, stands still for a moment, so that they must overflow.
+overflow()
+{
+	local name=$1 ready=$2 recorder made
+
+	shift 2
+	mt-record -o run.mt -- "$@" >out.txt 2>err.txt
 	is "$name, large rings: nothing lost" $? 0
 	made=$(written)
-	rm -f run.mt
-	# The recorder stands still for a moment, so that a small ring must overflow.
-	mt-record --ring-size 64K -o run.mt -- "$WORKLOADS/storm" $threads $pairs >out.txt 2>err.txt &
+	rm -f run.mt err.txt
+	mt-record -vv --ring-size 64K --stack-ring-size 64K -o run.mt -- "$@" >out.txt 2>err.txt &
 	recorder=$!
-	for _ in $(seq 500); do
-		[ -s run.mt ] && break
-		sleep 0.005
-	done
+	until_true 20 "$ready"
 	kill -STOP $recorder
 	sleep 1
 	kill -CONT $recorder
 	code=0
 	wait $recorder || code=$?
-	is "$name, a small ring and no pausing: exit status" $code 125
+	is "$name, small rings and no pausing: exit status" $code 125
 	is "$name: some were lost" "$([ "$(lost)" -gt 0 ] && echo yes)" yes
 	is "$name: written + lost = made" $(($(written) + $(lost))) "$made"
 	matches "$name: the summary says what to do" err.txt '--ring-size'
 	mt-report stat --json run.mt >stat.json 2>stat.err
 	is "$name: the report is partial" $? 1
 	holds "$name: the report counts the same loss" "(s['lost']['events'], $(lost))"
+	echo "note $name: $(written) written + $(lost) lost = $made made"
+}
+for threads in 1 8 64; do
+	overflow "$threads threads" begun "$WORKLOADS/storm" $threads $((60013 / threads))
 done
+overflow '2000 children' begun "$WORKLOADS/births" bomb 2000
+# A process whose library nobody has looked at waits: not until all are known can a ring overflow.
+n=0
+while [ $n -lt 40 ]; do
+	n=$((n + 1))
+	cp "$WORKLOADS/libplug.so" "plug$n.so"
+done
+all_known()
+{
+	[ "$(grep -c '/plug[0-9]*\.so' err.txt)" = 40 ]
+}
+overflow 'dlopen storm' all_known "$WORKLOADS/dlopen_storm" 1 200 ./plug*.so
 
 unset GLIBC_TUNABLES
 
@@ -124,11 +144,6 @@ for options in '' '--ring-size 64K --stack-ring-size 64K --mapping-ring-size 64K
 done
 
 # A storm of dlopen: every library new to the recorder stops the process for its probes.
-n=0
-while [ $n -lt 40 ]; do
-	n=$((n + 1))
-	cp "$WORKLOADS/libplug.so" "plug$n.so"
-done
 for options in '' '--pressure-timeout inf --ring-size 64K --stack-ring-size 64K'; do
 	name="dlopen storm${options:+, small rings}"
 	code=0
