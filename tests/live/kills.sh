@@ -1,6 +1,7 @@
 #!/bin/bash
 # The recorder killed at random points, from before it records to seconds later: every file so far must
 # be readable up to its last whole frame.
+# time limit: 900
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
