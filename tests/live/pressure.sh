@@ -100,22 +100,29 @@ overflow 'dlopen storm' all_known "$WORKLOADS/dlopen_storm" 1 200 ./plug*.so
 unset GLIBC_TUNABLES
 
 # A recorder that stands still for seconds loses nothing when it may pause the command.
+rm -f run.mt
 mt-record --pressure-timeout inf --ring-size 64K -o run.mt -- "$WORKLOADS/storm" 8 5003 \
 	>out.txt 2>err.txt &
 recorder=$!
-sleep 0.5
+until_true 20 begun
 kill -STOP $recorder
 sleep 5
 kill -CONT $recorder
 wait $recorder
 is 'stopped for 5 s: nothing lost' $? 0
+is 'stopped for 5 s: exact' "$(folded count one_pair)" 40024
 
 # Past the time that was granted the command is killed, and the file says so.
 cat >stall.sh <<'EOF'
-mt-record --pressure-timeout 500ms --ring-size 64K -o - -- "$WORKLOADS/storm" 4 100000007
+mt-record --pressure-timeout 500ms --ring-size 64K -o - -- \
+	sh -c 'echo $$ >pid.txt; exec "$WORKLOADS/storm" 4 100000007'
 echo $? >code.txt
 EOF
-bash stall.sh 2>err.txt | { sleep 8; cat >run.mt; }
+has_ended()
+{
+	[ -s pid.txt ] && case $(state_of "$(cat pid.txt)") in '' | Z) ;; *) false ;; esac
+}
+bash stall.sh 2>err.txt | { until_true 60 has_ended; cat >run.mt; }
 is 'nobody reads the output: exit status' "$(cat code.txt)" 125
 matches 'nobody reads the output: said' err.txt 'pressure-timeout'
 mt-report check run.mt >out.txt 2>&1
@@ -187,9 +194,15 @@ mt-report stat --json run.mt >stat.json 2>stat.err
 is 'a small ring of mappings: the report is partial' $? 1
 holds 'a small ring of mappings: counted' 's["lost"]["mappings"] > 1000'
 # Nobody takes what is written for a while, so that nobody empties the ring.
-rm -f finished
-mt-record --pressure-timeout inf --mapping-ring-size 64K -o - -- /usr/bin/python3 maps.py 2>err.txt |
-	{ sleep 4; ls finished >early.txt 2>&1; cat >run.mt; }
+rm -f finished pid.txt
+stands_still()
+{
+	[ -s pid.txt ] && is_stopped "$(cat pid.txt)" && sleep 0.5 && is_stopped "$(cat pid.txt)"
+}
+# shellcheck disable=SC2016 # for the inner shell
+mt-record --pressure-timeout inf --mapping-ring-size 64K -o - -- \
+	sh -c 'echo $$ >pid.txt; exec /usr/bin/python3 maps.py' 2>err.txt |
+	{ until_true 60 stands_still; ls finished >early.txt 2>&1; cat >run.mt; }
 is 'a small ring of mappings, pausing: nothing lost' "${PIPESTATUS[0]}" 0
 matches 'a small ring of mappings, pausing: it paused' err.txt 'paused [0-9]* times'
 matches 'a small ring of mappings, pausing: the command waited' early.txt 'No such file'
