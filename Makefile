@@ -76,7 +76,7 @@ RECORD_LIB := $(filter-out %/mt_record.o,$(RECORD))
 REPORT_LIB := $(filter-out %/mt_report.o,$(REPORT))
 # Tests of mt-report make their artifacts with these; they need nothing else of record/.
 WRITER := $(O)/record/writer.o $(O)/record/frame_file.o
-READER := $(filter $(O)/report/reader%,$(REPORT))
+READER := $(filter $(O)/report/reader% $(O)/report/workers.o,$(REPORT))
 MAN := $(sort $(wildcard man/*.[0-9]))
 
 all: $(O)/mt-record $(O)/mt-report
