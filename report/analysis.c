@@ -2,6 +2,7 @@
 
 #include "report/cache.h"
 #include "report/debuginfod.h"
+#include "report/profile_read.h"
 #include "report/reader.h"
 #include "report/symbolize.h"
 
@@ -32,6 +33,7 @@ void mt_analysis_release(struct mt_analysis *analysis)
 	mt_debuginfod_free(analysis->debuginfod);
 	mt_cache_free(analysis->cache);
 	mt_pack_free(analysis->pack);
+	mt_profile_modules_free(analysis->folder);
 	mt_session_free(analysis->session);
 	mt_run_release(&analysis->run);
 	mt_reader_free(analysis->reader);
@@ -199,7 +201,10 @@ int mt_analysis_load(const char *path, unsigned int needs, const struct mt_modul
 		     void *arg, struct mt_analysis *ret_analysis)
 {
 	struct progress told = { .fn = progress, .arg = arg };
-	struct mt_analysis a = { .debuginfod = options->debuginfod, .cache = options->cache };
+	struct mt_analysis a = {
+		.debuginfod = options->debuginfod, .cache = options->cache,
+		.folder = options->profile,
+	};
 	int err = mt_workers_new(threads, &a.workers);
 
 	if (!err)

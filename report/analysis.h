@@ -38,6 +38,7 @@ struct mt_analysis {
 	struct mt_session *session;
 	struct mt_debuginfod *debuginfod;	/* NULL: no server is asked */
 	struct mt_cache *cache;	/* NULL: nothing is kept from run to run */
+	struct mt_profile_modules *folder;	/* NULL: none to take modules from */
 	struct mt_pack *pack;	/* NULL: the artifact carries no modules */
 	bool mmap;		/* the profile is about mapped memory */
 	struct mt_profile *profile;	/* NULL what was not needed */

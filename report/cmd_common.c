@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "report/cache.h"
 #include "report/debuginfod.h"
+#include "report/profile_read.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -92,6 +93,20 @@ static void tell_cache(struct mt_cache *cache)
 		   stats.written, stats.stale, stats.bad, stats.failed);
 }
 
+static bool open_profile(const char *dir, struct mt_profile_modules **ret_modules)
+{
+	int err = mt_profile_modules_open(dir, ret_modules);
+
+	if (err) {
+		mt_cmd_say("--profile: %s: %s", dir, err == -MT_E_CORRUPT || err == -ENOENT ?
+			   "not a profile folder" : mt_strerror(err));
+		return false;
+	}
+	if (!mt_profile_modules_count(*ret_modules))
+		mt_cmd_say("--profile: %s: no module there has a build-id to be known by", dir);
+	return true;
+}
+
 bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 		 struct mt_analysis *ret_analysis)
 {
@@ -102,6 +117,8 @@ bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	int err = 0;
 
+	if (opts->profile && !open_profile(opts->profile, &options.profile))
+		return false;
 	if (opts->debuginfod || (urls && *urls))
 		err = mt_debuginfod_new(opts->debuginfod, mt_cmd_progress, NULL,
 					&options.debuginfod);

@@ -85,6 +85,7 @@ struct mt_lines {
 	size_t cap;
 	struct mt_spans spans;	/* value: index in units */
 	struct mt_dwarf_name *names;
+	const struct mt_profile_module *located;	/* all that is known instead of DWARF */
 };
 
 /* Make room for one more of *array's elements, zeroed: 0, -MT_E_LIMIT, -ENOMEM. */

@@ -2,6 +2,7 @@
 
 #include "common/error.h"
 #include "report/module.h"
+#include "report/profile_read.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -49,6 +50,22 @@ static bool own_line(struct mt_lines *lines, struct mt_dwarf_unit *unit, uint64_
 	return frame->file != NULL;
 }
 
+static size_t find_located(struct mt_lines *lines, uint64_t svma, struct mt_line_frame *frame)
+{
+	const struct mt_profile_located *located = mt_profile_locate(lines->located, svma);
+
+	if (!located)
+		return 0;
+	*frame = (struct mt_line_frame){
+		.file = located->file, .line = located->line, .entry = located->svma,
+	};
+	if (located->name && (!strncmp(located->name, "_Z", 2) || !strncmp(located->name, "_R", 2)))
+		frame->linkage = located->name;
+	else
+		frame->name = located->name;
+	return 1;
+}
+
 size_t mt_lines_find(struct mt_lines *lines, uint64_t svma,
 		     struct mt_line_frame frames[MT_LINE_FRAMES_MAX])
 {
@@ -60,6 +77,8 @@ size_t mt_lines_find(struct mt_lines *lines, uint64_t svma,
 	bool has_line;
 	size_t n = 0;
 
+	if (lines->located)
+		return find_located(lines, svma, frames);
 	if (index == MT_SPANS_NONE)
 		return 0;
 	unit = &lines->units[index];
@@ -96,17 +115,21 @@ size_t mt_lines_find(struct mt_lines *lines, uint64_t svma,
 int mt_lines_load(struct mt_module *module, struct mt_lines **ret_lines)
 {
 	Dwarf *dwarf = mt_module_dwarf(module);
+	const struct mt_profile_module *located = mt_module_profile(module);
 	struct mt_lines *lines;
-	int err;
+	int err = 0;
 
-	if (!dwarf)
+	if (!dwarf && (!located || !located->n_located))
 		return -MT_E_NO_DATA;
 	lines = calloc(1, sizeof(*lines));
 	if (!lines)
 		return -ENOMEM;
 	lines->module = module;
 	lines->dwarf = dwarf;
-	err = mt_dwarf_index_units(lines);
+	if (dwarf)
+		err = mt_dwarf_index_units(lines);
+	else
+		lines->located = located;
 	if (err) {
 		mt_lines_free(lines);
 		return err;

@@ -3,7 +3,8 @@
  *
  * Compilation units are indexed by address at once; a unit's functions, a function's inlined calls
  * and a unit's line table on first use. What cannot be read is remembered as not there. DWARF 2 to
- * 5, split units that module_split.h finds, supplementary files.
+ * 5, split units that module_split.h finds, supplementary files. Of a profile folder, where there
+ * is no DWARF, each function's own file and line stand for all of its addresses.
  */
 #ifndef MT_DWARF_LINES_H
 #define MT_DWARF_LINES_H

@@ -4,6 +4,7 @@
 #include "report/debuginfod.h"
 #include "report/jit_file.h"
 #include "report/module_file.h"
+#include "report/module_profile.h"
 #include "report/pack.h"
 #include "report/session.h"
 
@@ -154,15 +155,48 @@ static enum mt_module_status note_jit(char *reason)
 	return MT_MODULE_NO_FILE;
 }
 
+/* Where it is found, and whether what is there has still to be proved by its contents. */
+struct source {
+	uint8_t *memory;
+	size_t size;
+	int fd;
+	bool proof;
+};
+
+static void find_file(struct mt_module *module, const struct mt_file *file,
+		      const struct mt_module_options *options, struct source *source)
+{
+	module->packed = mt_pack_find(options->pack, file);
+	/* What the pack lacks may be here now. */
+	if (module->packed && !module->packed->own && options->sysroot)
+		module->packed = NULL;
+	if (module->packed && module->packed->own)
+		take_packed(module, options->pack);
+	else if (options->profile && mt_module_profile_take(module, file, options->profile,
+							    &source->memory, &source->size))
+		module->packed = NULL;
+	else if (module->packed)
+		take_packed(module, options->pack);
+	else if (!strcmp(file->path, "[vdso]"))
+		module->status = mt_module_file_vdso(options->kernel, &source->memory,
+						     &source->size, module->reason);
+	else if (mt_jit_is_dump(file->path))
+		module->status = note_jit(module->reason);
+	else if (options->sysroot)
+		module->status = mt_module_file_open_below(options->sysroot, file, &source->fd,
+							   module->reason);
+	else
+		module->status = mt_module_file_open(file, options, &source->fd, &source->proof,
+						     module->reason);
+}
+
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
 		   struct mt_module **ret_module)
 {
 	static const struct mt_module_options defaults;
-	uint8_t *memory = NULL;
+	struct source source = { .fd = -1 };
 	struct mt_module *module;
-	size_t size = 0;
-	bool proof = false;
-	int err, fd = -1;
+	int err;
 
 	if (!options)
 		options = &defaults;
@@ -182,34 +216,20 @@ int mt_module_open(const struct mt_file *file, const struct mt_module_options *o
 		goto out_free;
 	}
 
-	module->packed = mt_pack_find(options->pack, file);
-	/* What the pack lacks may be here now. */
-	if (module->packed && !module->packed->own && options->sysroot)
-		module->packed = NULL;
-	if (module->packed)
-		take_packed(module, options->pack);
-	else if (!strcmp(file->path, "[vdso]"))
-		module->status = mt_module_file_vdso(options->kernel, &memory, &size,
-						     module->reason);
-	else if (mt_jit_is_dump(file->path))
-		module->status = note_jit(module->reason);
-	else if (options->sysroot)
-		module->status = mt_module_file_open_below(options->sysroot, file, &fd,
-							   module->reason);
-	else
-		module->status = mt_module_file_open(file, options, &fd, &proof,
-						     module->reason);
+	find_file(module, file, options, &source);
 	if (module->status == MT_MODULE_VERIFIED) {
-		err = load(module, fd, memory, size);
+		err = load(module, source.fd, source.memory, source.size);
 		if (err)
 			goto out_free;
-		check_build_id(module, file, proof || options->sysroot || file->n_build_id);
+		check_build_id(module, file, source.proof || options->sysroot || file->n_build_id);
 	}
 	if (module->status != MT_MODULE_VERIFIED) {
 		err = fetch(module, file);
 		if (err)
 			goto out_free;
 	}
+	if (module->status != MT_MODULE_VERIFIED && options->profile)
+		mt_module_profile_refuse(module, file, options->profile);
 	*ret_module = module;
 	return 0;
 

@@ -17,6 +17,8 @@ struct mt_debuginfod;
 struct mt_file;
 struct mt_module;
 struct mt_pack;
+struct mt_profile_module;
+struct mt_profile_modules;
 
 #define MT_REASON_MAX 192
 
@@ -38,6 +40,8 @@ struct mt_module_options {
 	const char *kernel;	/* uname -r of the recording, for [vdso]; NULL: unknown */
 	const char *debug_dir;	/* root of separate debug files; NULL: SYSROOT/usr/lib/debug */
 	const struct mt_pack *pack;	/* looked at first; outlives the module; NULL: none */
+	/* A profile folder, looked in next; outlives the module; NULL: none. */
+	struct mt_profile_modules *profile;
 	const char *sysroot;	/* folder to look for all files in; NULL: this machine's own */
 	struct mt_debuginfod *debuginfod;	/* asked for what is not found; NULL: nobody is */
 	struct mt_cache *cache;	/* of what is worked out of modules; NULL: none */
@@ -69,7 +73,8 @@ struct mt_section {
  * the noted one; one that nobody noted must not have been written to since it was first mapped.
  * Below a sysroot the build-id alone decides, and a file without one is refused. One that is
  * refused may still come from debuginfod, by its build-id. Of a pack, what
- * was verified when it was made, or the same refusal. [vdso] is taken from this process if this
+ * was verified when it was made, or the same refusal, unless the profile folder or the sysroot has
+ * it. In a profile folder the build-id alone decides. [vdso] is taken from this process if this
  * kernel is the recorded one and the build-id agrees. options NULL: all defaults.
  */
 int mt_module_open(const struct mt_file *file, const struct mt_module_options *options,
@@ -83,6 +88,8 @@ const char *mt_module_reason(const struct mt_module *module);
 const char *mt_module_path(const struct mt_module *module);
 /* The package that the pack says it came in, "" if that is unknown; NULL: not from a pack. */
 const char *mt_module_package(const struct mt_module *module);
+/* The profile folder's, if it is from one; NULL. */
+const struct mt_profile_module *mt_module_profile(const struct mt_module *module);
 /* By its name: false if there is none such. */
 bool mt_module_status_find(const char *name, enum mt_module_status *ret_status);
 
@@ -111,6 +118,19 @@ size_t mt_module_build_id(const struct mt_module *module, uint8_t ret_id[MT_BUIL
 size_t mt_module_segments(const struct mt_module *module, const struct mt_module_segment **ret);
 uint64_t mt_module_base_svma(const struct mt_module *module);	/* lowest PT_LOAD p_vaddr */
 uint16_t mt_module_machine(const struct mt_module *module);	/* e_machine */
+uint64_t mt_module_entry(const struct mt_module *module);	/* e_entry */
+
+/* A section that has memory of its own in a process. */
+struct mt_module_range {
+	const char *name;	/* lives as long as the module */
+	uint64_t svma;
+	uint64_t size;
+};
+
+size_t mt_module_sections(const struct mt_module *module);
+/* false: section index is not one of those. */
+bool mt_module_memory_section(const struct mt_module *module, size_t index,
+			      struct mt_module_range *ret_range);
 
 /* Named section of the verified file (decompressed where compressed), or data == NULL. */
 void mt_module_section(struct mt_module *module, const char *name, struct mt_section *ret_section);

@@ -16,6 +16,7 @@ struct mt_module {
 	const struct mt_pack *pack;
 	struct mt_debuginfod *debuginfod;
 	const struct mt_packed *packed;	/* NULL: not from the pack */
+	const struct mt_profile_module *profile;	/* NULL: not from a profile folder */
 	enum mt_module_status status;
 	char reason[MT_REASON_MAX];
 	struct mt_image own;

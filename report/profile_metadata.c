@@ -25,6 +25,7 @@ struct located {
 	const struct mt_symbol *symbol;
 	const char *file;
 	uint32_t line;
+	const char *function;	/* what DWARF calls it */
 };
 
 /* Everything that goes into the file, in order. */
@@ -92,7 +93,32 @@ static bool locate(struct mt_lines *lines, const struct mt_symbol *symbol, struc
 	located->symbol = symbol;
 	located->file = frames[n - 1].file;
 	located->line = frames[n - 1].line;
+	located->function = frames[n - 1].linkage ? frames[n - 1].linkage : frames[n - 1].name;
 	return true;
+}
+
+/* Where DWARF has another name than the symbol: for the facts of the module. */
+static int keep_functions(struct mt_profile_part *part, const struct located *located, size_t n)
+{
+	struct mt_profile_function *function;
+	size_t i;
+
+	part->functions = calloc(n, sizeof(*part->functions));
+	if (!part->functions)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		if (located[i].function && !strcmp(located[i].function, located[i].symbol->name))
+			continue;
+		function = &part->functions[part->n_functions];
+		/* Symbols of one address are of one function. */
+		if (part->n_functions && function[-1].svma == located[i].symbol->addr)
+			continue;
+		*function = (struct mt_profile_function){
+			located[i].symbol->addr, located[i].function,
+		};
+		part->n_functions++;
+	}
+	return 0;
 }
 
 static void put_debug_infos(struct mt_json *json, const struct located *located, size_t n)
@@ -151,6 +177,7 @@ static int put_debug_info(struct metadata *meta)
 	struct mt_lines *lines;
 	size_t part, n, i, count;
 	bool any = false;
+	int err = 0;
 
 	for (part = 0; part < parts->n; part++) {
 		if (!parts->parts[part].debug)
@@ -171,8 +198,11 @@ static int put_debug_info(struct metadata *meta)
 			}
 			put_module(meta, &parts->parts[part], located, n);
 			meta->has_debug[part] = true;
+			err = keep_functions(&parts->parts[part], located, n);
 		}
 		free(located);
+		if (err)
+			return err;
 	}
 	if (any)
 		mt_json_object_end(&meta->json);
@@ -338,6 +368,7 @@ int mt_profile_put_metadata(const struct mt_profile_parts *parts, const char *in
 	err = put_process_names(&meta);
 	if (err)
 		goto out_free;
+	mt_profile_put_facts(parts, &meta.json);
 	mt_json_object_end(&meta.json);
 	err = mt_json_finish(&meta.json);
 

@@ -118,11 +118,18 @@ void mt_profile_parts_release(struct mt_profile_parts *parts)
 {
 	size_t i;
 
-	for (i = 0; i < parts->n; i++)
+	for (i = 0; i < parts->n; i++) {
 		free(parts->parts[i].key);
+		free(parts->parts[i].functions);
+	}
 	free(parts->parts);
 	free(parts->part_of_file);
 	memset(parts, 0, sizeof(*parts));
+}
+
+bool mt_profile_has_symbol(const struct mt_symbol *symbol)
+{
+	return is_clean(symbol->name);
 }
 
 void mt_profile_put_symbols(const struct mt_profile_parts *parts,
@@ -134,7 +141,7 @@ void mt_profile_put_symbols(const struct mt_profile_parts *parts,
 
 	for (i = 0; i < n; i++) {
 		symbol = mt_symbols_at(symbols, i);
-		if (is_clean(symbol->name))
+		if (mt_profile_has_symbol(symbol))
 			fprintf(out, "%" PRIx64 " %" PRIx64 " %s\n", symbol->addr, symbol->size,
 				symbol->name);
 	}

@@ -31,6 +31,8 @@ static struct mt_report_opts parsed;
 	{ .kind = MT_OPTION_COUNT, .name = "rows", .alias = 'n', .value = &parsed.rows, \
 	  .arg = "N", .help = "how many of each list (default 10; 0 is all)" }
 #define OPTION_FILES \
+	{ .kind = MT_OPTION_STRING, .name = "profile", .value = &parsed.profile, .arg = "DIR", \
+	  .help = "take modules from this profile folder, by build-id" }, \
 	{ .kind = MT_OPTION_STRING, .name = "sysroot", .value = &parsed.sysroot, .arg = "DIR", \
 	  .help = "where mapped files are, known by build-id" }, \
 	{ .kind = MT_OPTION_STRING, .name = "debug-dir", .value = &parsed.debug_dir, \

@@ -40,6 +40,7 @@ struct mt_report_opts {
 	const char *output;
 	int to;			/* export: index of the values of --to; there is one */
 	bool with_binaries;
+	const char *profile;	/* folder to take modules from; NULL: none */
 	const char *sysroot;	/* NULL: files are looked for where they were recorded */
 	const char *debug_dir;	/* NULL: SYSROOT/usr/lib/debug */
 	const char *debuginfod;	/* URLs; NULL: those of DEBUGINFOD_URLS, if there are */

@@ -15,7 +15,6 @@ struct entry {
 	uint8_t rank;		/* of its binding; the lowest is preferred */
 	uint8_t underscores;
 	bool duplicate;
-	bool label;		/* of code, without a type */
 };
 
 struct mt_symbols {
@@ -63,6 +62,7 @@ static void fill_entry(struct entry *entry, const struct mt_elf_symbol *elf, uin
 	entry->symbol.function = elf->type == STT_FUNC || elf->type == STT_GNU_IFUNC;
 	entry->symbol.sized = elf->size != 0;
 	entry->symbol.global = elf->binding != STB_LOCAL;
+	entry->symbol.weak = elf->binding == STB_WEAK;
 	entry->section_end = elf->section_end;
 	entry->order = order;
 	entry->rank = elf->binding == STB_GLOBAL || elf->binding == STB_GNU_UNIQUE ? 0 :
@@ -94,7 +94,7 @@ static int collect(struct mt_module *module, struct entry **ret_entries, size_t 
 			if (!elf.name[0] || is_mapping_symbol(elf.name))
 				continue;
 			fill_entry(&entries[n], &elf, n);
-			entries[n].label = is_label(module, &elf, table);
+			entries[n].symbol.label = is_label(module, &elf, table);
 			n++;
 		}
 	}
@@ -207,7 +207,7 @@ static int index_functions(const struct entry *entries, size_t n, bool labels,
 	if (!functions || !ranges)
 		goto out;
 	for (i = 0; i < n; i++) {
-		if (labels ? entries[i].label : entries[i].symbol.function)
+		if (labels ? entries[i].symbol.label : entries[i].symbol.function)
 			functions[n_functions++] = &entries[i];
 	}
 	qsort(functions, n_functions, sizeof(*functions), by_addr_preference);

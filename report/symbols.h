@@ -21,6 +21,8 @@ struct mt_symbol {
 	bool function;		/* STT_FUNC or STT_GNU_IFUNC */
 	bool sized;		/* the file itself gave a size */
 	bool global;		/* or weak: a name other files can use */
+	bool weak;
+	bool label;		/* of code, without a type */
 };
 
 /*

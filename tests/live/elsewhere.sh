@@ -3,21 +3,6 @@
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
-make_root()
-{
-	local file
-
-	rm -rf root
-	mkdir -p root/bin
-	cp "$(command -v mt-report)" root/bin
-	# The program interpreter stands alone in its line, libraries behind an arrow.
-	ldd root/bin/mt-report | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' |
-		while read -r file; do
-			mkdir -p "root/${file%/*}"
-			cp -L "$file" "root/$file"
-		done
-}
-
 # Of the file itself: what the pack adds to it.
 without_size()
 {

@@ -116,3 +116,19 @@ folded()
 	mt-report folded --by "$1" run.mt 2>/dev/null |
 		awk -v re="$2" '{ n = $NF; $NF = ""; if ($0 ~ re) sum += n } END { printf "%d\n", sum }'
 }
+
+# A folder root with nothing but mt-report and its libraries in it.
+make_root()
+{
+	local file
+
+	rm -rf root
+	mkdir -p root/bin
+	cp "$(command -v mt-report)" root/bin
+	# The program interpreter stands alone in its line, libraries behind an arrow.
+	ldd root/bin/mt-report | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' |
+		while read -r file; do
+			mkdir -p "root/${file%/*}"
+			cp -L "$file" "root/$file"
+		done
+}

@@ -103,6 +103,39 @@ def check_unwind_against_file(unwind, path):
     need(unwind["base_svma"] == lowest_load(path), "base_svma of " + path)
 
 
+def check_module_form(module, symbols, key):
+    known = ["build_id", "path", "machine", "entry", "segments", "sections", "symbol_kinds",
+             "functions"]
+    need(list(module) == [name for name in known if name in module], "members of module " + key)
+    need(re.fullmatch("([0-9a-f]{2})+", module["build_id"]), "build-id of " + key)
+    need(("symbol_kinds" in module) == (symbols is not None), "symbol_kinds of " + key)
+    if symbols is not None:
+        need(re.fullmatch("[a-i]{%d}" % len(symbols), module["symbol_kinds"]),
+             "symbol_kinds of %s has not a letter for each symbol" % key)
+    addresses = [function["addr"] for function in module.get("functions", [])]
+    need(addresses == sorted(set(addresses)), "functions of " + key)
+
+
+def check_module_against_file(module, path):
+    note = re.search("Build ID: ([0-9a-f]+)", tool("readelf", "-nW", path))
+    need(note and note[1] == module["build_id"], "build-id of " + path)
+    header = tool("readelf", "-hW", path)
+    need(int(re.search("Entry point address: *(0x[0-9a-f]+)", header)[1], 16) == module["entry"],
+         "entry of " + path)
+    loads = re.findall(r"^\s*LOAD\s+(0x\S+)\s+(0x\S+)\s+\S+\s+(0x\S+)\s+(0x\S+)",
+                       tool("readelf", "-lW", path), re.M)
+    need([tuple(int(number, 16) for number in load) for load in loads] ==
+         [(one["offset"], one["vaddr"], one["filesz"], one["memsz"])
+          for one in module["segments"]], "segments of " + path)
+    have = sections(path)
+    for section in module["sections"]:
+        found = have.get(section["name"])
+        need(found and (found[1], found[3]) == (section["addr"], section["size"]),
+             "section %s of %s" % (section["name"], path))
+    need(set(name for name in (".text", ".eh_frame") if name in have and have[name][3]) <=
+         set(section["name"] for section in module["sections"]), "sections of " + path)
+
+
 def check_symbols_form(text, name):
     before = 0
     symbols = []
@@ -239,7 +272,7 @@ def check_folder(folder):
         metadata = json.load(stream, parse_float=lambda text: need(False, "a float: " + text))
     known = ["version", "integration", "debug_info", "mapped_process_debug_info_by_pid",
              "mapped_process_unwind_data_by_pid", "mapped_process_module_symbols",
-             "path_key_to_path", "process_names"]
+             "path_key_to_path", "process_names", "modules"]
     need(list(metadata) == [key for key in known if key in metadata], "keys are %r" % list(metadata))
     need(metadata["version"] == 1, "version is not 1")
     integration = metadata["integration"]
@@ -297,12 +330,20 @@ def check_folder(folder):
     for pid in metadata.get("process_names", {}):
         need(re.fullmatch(r"[1-9][0-9]*|0", pid), "process_names: pid %r" % pid)
 
+    modules = metadata.get("modules", {})
+    need("modules" not in metadata or modules, "modules is empty, and should be left out")
+    for key, module in modules.items():
+        need(module["path"] == paths.get(key), "path of module " + key)
+        check_module_form(module, symbols.get(key), key)
+
     lines = 0
     for key, path in paths.items():
         if not os.path.isfile(path):
             continue
         if key in unwinds:
             check_unwind_against_file(unwinds[key], path)
+        if key in modules:
+            check_module_against_file(modules[key], path)
         if key in symbols:
             own = ".symtab" in sections(path)
             check_symbols_against_file(symbols[key], path, not own)
