@@ -211,27 +211,35 @@ struct unwound {
 	uint32_t end;		/* enum mt_unwind_end */
 };
 
+static int put_unwound(const struct mt_unwound *unwound, struct mt_buf *result)
+{
+	struct unwound head = { (uint32_t)unwound->n, unwound->end };
+	int err = mt_buf_append(result, &head, sizeof(head));
+
+	return err ? err : mt_buf_append(result, unwound->frames,
+					 unwound->n * sizeof(*unwound->frames));
+}
+
 /* mt_reader_work_fn */
 static int unwind_block(void *arg, unsigned int worker, const struct mt_block *block,
 			struct mt_buf *result)
 {
 	struct mt_unwinder *const *unwinders = arg;
-	const struct mt_frame *frames;
-	enum mt_unwind_end end;
-	struct unwound head;
-	uint32_t i;
+	const struct mt_stack *stacks[MT_UNWIND_AT_ONCE];
+	struct mt_unwound unwound[MT_UNWIND_AT_ONCE];
+	uint32_t i, k, n;
 	int err = 0;
 
-	for (i = 0; i < block->n && !err; i++) {
-		if (i + 1 < block->n)
-			mt_unwind_expect(&block->stacks[i + 1]);
-		head.n = (uint32_t)mt_unwind(unwinders[worker], &block->stacks[i], &frames, &end);
-		head.end = end;
-		err = mt_buf_append(result, &head, sizeof(head));
-		if (!err)
-			err = mt_buf_append(result, frames, head.n * sizeof(*frames));
+	for (i = 0; i < block->n; i += n) {
+		for (n = 0; n < MT_UNWIND_AT_ONCE && i + n < block->n; n++)
+			stacks[n] = &block->stacks[i + n];
+		mt_unwind_some(unwinders[worker], stacks, n, unwound);
+		for (k = 0; k < n && !err; k++)
+			err = put_unwound(&unwound[k], result);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int add_block(struct mt_paths *paths, const struct mt_block *block,

@@ -6,32 +6,70 @@
 #include "report/session.h"
 #include "report/unwind_state.h"
 
-#define CACHE_SETS 8192	/* power of two */
+#define CACHE_SETS 8192u	/* power of two */
+#define CACHE_PLACES (2 * CACHE_SETS)
 #define CACHE_LINE 64
 
 /*
  * What is known of the code at an address, for the stacks of one process from code.from to
- * code.until. A cache line each: there are more than a core's nearest cache holds.
+ * code.until: what stepping to its caller takes most often, in one cache line. The rest is needed
+ * seldom, and lies elsewhere.
  */
 struct place {
 	uint64_t addr;
-	struct mt_unwind_code code;
+	uint64_t from, until;
 	const struct mt_cfi_rules *rules;	/* NULL: no unwind information */
 	uint32_t process;
+	uint32_t placement;
+	uint32_t jit;
+	/* If plain: the CFA; what is read around it; where in that, from its start on. */
+	int32_t cfa_value;
+	int16_t low;
+	uint8_t span, ra, fp;
+	uint8_t how;		/* enum how */
+	bool same_fp;		/* fp is that of ra: the caller's is the same */
 	bool mapped;
 } __attribute__((aligned(CACHE_LINE)));
 
 _Static_assert(sizeof(struct place) == CACHE_LINE, "a cache line");
+
+enum how {
+	HOW_SEE_RULES,		/* as they say, if there are any */
+	HOW_FROM_SP,		/* everything is at a small distance to the CFA, and that is */
+	HOW_FROM_FP,		/* this register and a number */
+	HOW_END,		/* there is no caller */
+};
+
+#define SPAN_MAX 0xff
+
+/* What else is known of it. */
+struct origin {
+	const struct mt_cfi *cfi;
+	uint64_t bias;
+};
+
+/* A stack being unwound. */
+struct run {
+	const struct mt_stack *stack;
+	uint64_t base, sp, fp, pc;
+	const uint8_t *slots;	/* of the frame at n; NULL: not known */
+	uint32_t n;
+	uint8_t ra, fp_at;	/* in slots */
+	bool same_fp;
+	bool going;		/* sp, fp and pc are enough, so far */
+	bool ended;		/* they were, to the end */
+	struct mt_frame frames[MT_UNWIND_FRAMES_MAX];
+	struct mt_unwind_step steps[MT_UNWIND_FRAMES_MAX];
+};
 
 struct mt_unwinder {
 	const struct mt_unwind_arch *arch;
 	uint64_t code_mask;
 	mt_unwind_find_fn find;
 	void *arg;
-	size_t n;
-	struct mt_frame frames[MT_UNWIND_FRAMES_MAX];
-	struct place cache[CACHE_SETS][2];	/* of a set, the last one found anew first */
-	struct place unkept;	/* the last answer that was not to be kept */
+	struct run runs[MT_UNWIND_AT_ONCE];
+	struct place cache[CACHE_PLACES + 1];	/* in sets of two, the last one found anew first */
+	struct origin origins[CACHE_PLACES + 1];	/* the last one: not to be kept */
 };
 
 static const struct mt_unwind_arch archs[] = {
@@ -75,7 +113,9 @@ int mt_unwinder_new(const char *arch, uint64_t code_mask, mt_unwind_find_fn find
 	unwinder = aligned_alloc(CACHE_LINE, sizeof(*unwinder));
 	if (!unwinder)
 		return -ENOMEM;
-	memset(unwinder, 0, sizeof(*unwinder));
+	/* The runs need not be touched before there are stacks as deep as that. */
+	memset(unwinder->cache, 0, sizeof(unwinder->cache));
+	memset(unwinder->origins, 0, sizeof(unwinder->origins));
 	unwinder->arch = &archs[i];
 	unwinder->code_mask = code_mask;
 	unwinder->find = find;
@@ -94,44 +134,104 @@ static struct place *set_of(struct mt_unwinder *unwinder, const struct mt_stack 
 {
 	uint64_t hash = (addr ^ (uint64_t)stack->process << 40) * 0x9e3779b97f4a7c15u;
 
-	return unwinder->cache[(hash >> 32) % CACHE_SETS];
+	return &unwinder->cache[(hash >> 32) % CACHE_SETS * 2];
 }
 
-static bool is_of(const struct place *place, const struct mt_stack *stack, uint64_t addr)
+static inline bool is_of(const struct place *place, const struct mt_stack *stack, uint64_t addr)
 {
 	return place->addr == addr && place->process == stack->process &&
-	       stack->time >= place->code.from && stack->time < place->code.until;
+	       stack->time >= place->from && stack->time < place->until;
 }
 
-static void find_place(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t addr,
-		       struct place *place)
+static const struct origin *origin_of(const struct mt_unwinder *unwinder,
+				      const struct place *place)
 {
-	*place = (struct place){ .addr = addr, .process = stack->process };
-	place->mapped = unwinder->find(unwinder->arg, stack, addr, &place->code);
-	if (!place->mapped) {
-		memset(&place->code, 0, sizeof(place->code));
-		place->code.placement = MT_NONE;
+	return &unwinder->origins[place - unwinder->cache];
+}
+
+/*
+ * Can its caller be found with sp and fp alone? All it takes must then be near the CFA, and
+ * no register but those two and the pc must be of any consequence.
+ */
+static void sum_up(const struct mt_unwind_arch *arch, struct place *place)
+{
+	const struct mt_cfi_rules *rules = place->rules;
+	int64_t ra = -1, fp = -1, at;
+	unsigned int i;
+
+	if (rules->flags & MT_CFI_END) {
+		place->how = HOW_END;
+		return;
 	}
-	if (place->code.cfi)
-		place->rules = mt_cfi_find(place->code.cfi, addr - place->code.bias);
+	if (!(rules->flags & MT_CFI_PLAIN) || rules->low < INT16_MIN ||
+	    (int64_t)rules->high - rules->low > SPAN_MAX || rules->ra == arch->fp ||
+	    (rules->cfa_reg != arch->sp && rules->cfa_reg != arch->fp))
+		return;
+	for (i = 0; i < rules->n_rules; i++) {
+		at = (int64_t)rules->list[i].value - rules->low;
+		if (rules->list[i].reg == rules->ra)
+			ra = at;
+		else if (rules->list[i].reg == arch->fp)
+			fp = at;
+	}
+	/* A return address that no call has saved is a matter for the rules. */
+	if (ra < 0)
+		return;
+	place->how = rules->cfa_reg == arch->sp ? HOW_FROM_SP : HOW_FROM_FP;
+	place->cfa_value = rules->cfa_value;
+	place->low = (int16_t)rules->low;
+	place->span = (uint8_t)(rules->high - rules->low);
+	place->ra = (uint8_t)ra;
+	place->same_fp = fp < 0;
+	place->fp = (uint8_t)(fp < 0 ? ra : fp);
+}
+
+/* Into the last place. false: it must not be kept. */
+static bool find_place(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t addr)
+{
+	struct place *place = &unwinder->cache[CACHE_PLACES];
+	struct mt_unwind_code code = { 0 };
+
+	*place = (struct place){ .addr = addr, .process = stack->process };
+	place->mapped = unwinder->find(unwinder->arg, stack, addr, &code);
+	if (!place->mapped)
+		code = (struct mt_unwind_code){ .placement = MT_NONE };
+	place->placement = code.placement;
+	place->jit = code.jit;
+	place->from = code.from;
+	place->until = code.until;
+	unwinder->origins[CACHE_PLACES] = (struct origin){ code.cfi, code.bias };
+	if (code.cfi)
+		place->rules = mt_cfi_find(code.cfi, addr - code.bias);
+	if (place->rules)
+		sum_up(unwinder->arch, place);
+	return code.from < code.until;
+}
+
+static __attribute__((noinline)) const struct place *
+look_further(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t addr,
+	     struct place *set)
+{
+	size_t at = (size_t)(set - unwinder->cache);
+
+	if (is_of(&set[1], stack, addr))
+		return &set[1];
+	if (!find_place(unwinder, stack, addr))
+		return &unwinder->cache[CACHE_PLACES];
+	set[1] = set[0];
+	set[0] = unwinder->cache[CACHE_PLACES];
+	unwinder->origins[at + 1] = unwinder->origins[at];
+	unwinder->origins[at] = unwinder->origins[CACHE_PLACES];
+	return &set[0];
 }
 
 /* Valid until the next call. */
-static const struct place *look_up(struct mt_unwinder *unwinder, const struct mt_stack *stack,
-				   uint64_t addr)
+static inline const struct place *look_up(struct mt_unwinder *unwinder,
+					  const struct mt_stack *stack, uint64_t addr)
 {
 	struct place *set = set_of(unwinder, stack, addr);
 
-	if (is_of(&set[0], stack, addr))
-		return &set[0];
-	if (is_of(&set[1], stack, addr))
-		return &set[1];
-	find_place(unwinder, stack, addr, &unwinder->unkept);
-	if (unwinder->unkept.code.from >= unwinder->unkept.code.until)
-		return &unwinder->unkept;
-	set[1] = set[0];
-	set[0] = unwinder->unkept;
-	return &set[0];
+	return is_of(&set[0], stack, addr) ? &set[0] : look_further(unwinder, stack, addr, set);
 }
 
 static bool is_code(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t pc)
@@ -156,14 +256,12 @@ static bool has_record(struct mt_unwinder *unwinder, const struct mt_unwind_stat
 	return place->mapped && (linked || place->rules);
 }
 
-static void add_frame(struct mt_unwinder *unwinder, uint64_t pc, bool exact,
-		      enum mt_frame_source source, const struct place *place)
+static inline void put_frame(struct mt_frame *frame, uint64_t pc, bool exact,
+			     enum mt_frame_source source, const struct place *place)
 {
-	struct mt_frame *frame = &unwinder->frames[unwinder->n++];
-
 	frame->pc = pc;
-	frame->placement = place->code.placement;
-	frame->jit = place->code.jit;
+	frame->placement = place->placement;
+	frame->jit = place->jit;
 	frame->source = (uint8_t)source;
 	frame->exact = exact;
 }
@@ -173,12 +271,12 @@ static void add_frame(struct mt_unwinder *unwinder, uint64_t pc, bool exact,
  * the code at the file's entry point, or by the convention that outermost code clears the frame
  * pointer; and it must have nothing but the program's arguments above it.
  */
-static bool is_first_frame(const struct mt_unwind_state *state, const struct place *place,
-			   uint64_t addr)
+static bool is_first_frame(const struct mt_unwinder *unwinder,
+			   const struct mt_unwind_state *state, const struct place *place)
 {
+	const struct origin *origin = origin_of(unwinder, place);
 	uint8_t fp = state->arch->fp;
-	bool entry = place->code.cfi &&
-		     mt_cfi_is_entry(place->code.cfi, addr - place->code.bias);
+	bool entry = origin->cfi && mt_cfi_is_entry(origin->cfi, place->addr - origin->bias);
 
 	if (!entry && !((state->known >> fp & 1) && state->regs[fp] == 0))
 		return false;
@@ -195,7 +293,7 @@ static bool step_without_cfi(struct mt_unwinder *unwinder, struct mt_unwind_stat
 	enum mt_unwind_end end;
 	uint64_t pc;
 
-	if (mapped && is_first_frame(state, place, state->pc - !state->exact)) {
+	if (mapped && is_first_frame(unwinder, state, place)) {
 		*ret_end = MT_UNWIND_COMPLETE;
 		return false;
 	}
@@ -221,18 +319,18 @@ static bool step_without_cfi(struct mt_unwinder *unwinder, struct mt_unwind_stat
  * address in it, or n_fp. The chain visits those of our frames whose function keeps a
  * frame pointer, in order; so the last one is on it if it is the last one met.
  */
-static uint32_t chain_position(const struct mt_unwinder *unwinder, const struct mt_stack *stack)
+static uint32_t chain_position(const struct run *run, uint64_t mask)
 {
+	const struct mt_stack *stack = run->stack;
 	uint32_t at = 0;
 	bool met = false;
-	size_t i;
+	uint32_t i;
 
 	/* The first entry is the pc, perhaps of the probe's site rather than of the function. */
-	if (stack->n_fp && (stack->fp[0] & unwinder->code_mask) != unwinder->frames[0].pc)
+	if (stack->n_fp && (stack->fp[0] & mask) != run->frames[0].pc)
 		at = 1;
-	for (i = 0; i < unwinder->n; i++) {
-		met = at < stack->n_fp &&
-		      (stack->fp[at] & unwinder->code_mask) == unwinder->frames[i].pc;
+	for (i = 0; i < run->n; i++) {
+		met = at < stack->n_fp && (stack->fp[at] & mask) == run->frames[i].pc;
 		at += met;
 	}
 	return met ? at : stack->n_fp;
@@ -243,22 +341,22 @@ static uint32_t chain_position(const struct mt_unwinder *unwinder, const struct 
  * only as long as every function on it keeps a frame pointer, as its unwind information
  * tells; where one does not, its callers up to the next that does would be missing.
  */
-static void follow_chain(struct mt_unwinder *unwinder, const struct mt_stack *stack,
-			 enum mt_unwind_end *end)
+static void follow_chain(struct mt_unwinder *unwinder, struct run *run, enum mt_unwind_end *end)
 {
-	const struct mt_frame *last = &unwinder->frames[unwinder->n - 1];
-	uint32_t at = chain_position(unwinder, stack);
+	const struct mt_frame *last = &run->frames[run->n - 1];
+	uint32_t at = chain_position(run, unwinder->code_mask);
+	const struct mt_stack *stack = run->stack;
 	const struct place *place = look_up(unwinder, stack, last->pc - !last->exact);
 	uint64_t pc;
 
-	for (; at < stack->n_fp && unwinder->n < MT_UNWIND_FRAMES_MAX; at++) {
+	for (; at < stack->n_fp && run->n < MT_UNWIND_FRAMES_MAX; at++) {
 		if (place->rules && !mt_unwind_keeps_fp(unwinder->arch, place->rules))
 			return;
 		pc = stack->fp[at] & unwinder->code_mask;
 		place = look_up(unwinder, stack, pc - 1);
 		if (!pc || !place->mapped)
 			return;
-		add_frame(unwinder, pc, false, MT_FRAME_FP, place);
+		put_frame(&run->frames[run->n++], pc, false, MT_FRAME_FP, place);
 		if (place->rules && (place->rules->flags & MT_CFI_END)) {
 			*end = MT_UNWIND_COMPLETE;
 			return;
@@ -266,36 +364,149 @@ static void follow_chain(struct mt_unwinder *unwinder, const struct mt_stack *st
 	}
 }
 
-size_t mt_unwind(struct mt_unwinder *unwinder, const struct mt_stack *stack,
-		 const struct mt_frame **ret_frames, enum mt_unwind_end *ret_end)
+/* Go to the caller, whose slots should be here by now. */
+static inline bool take_slots(const struct mt_unwinder *unwinder, struct run *run)
 {
-	enum mt_frame_source source = MT_FRAME_REGISTERS;
+	uint64_t next, fp, same = 0 - (uint64_t)run->same_fp;
+
+	memcpy(&next, run->slots + run->ra, sizeof(next));
+	memcpy(&fp, run->slots + run->fp_at, sizeof(fp));
+	next &= unwinder->code_mask;
+	if (!next)
+		return false;
+	/* Without a branch, which would wait for the memory. */
+	run->fp = (run->fp & same) | (fp & ~same);
+	run->pc = next;
+	run->sp = run->steps[run->n].cfa;
+	run->n++;
+	return true;
+}
+
+/*
+ * Half a step from the frame before, and half a step to the next one, if sp, fp and pc are enough
+ * for it: as mt_unwind_step_cfi() would do it. Whatever is odd is left to that. false: no more can
+ * be done.
+ */
+static inline bool step_plain(struct mt_unwinder *unwinder, struct run *run)
+{
+	const struct mt_stack *stack = run->stack;
+	const struct place *place;
+	uint64_t cfa, at, from_fp;
+	bool exact;
+
+	if (run->slots && !take_slots(unwinder, run))
+		return false;
+	exact = !run->n;
+	place = look_up(unwinder, stack, run->pc - !exact);
+	if (place->how == HOW_SEE_RULES || run->n == MT_UNWIND_FRAMES_MAX)
+		return false;
+	put_frame(&run->frames[run->n], run->pc, exact, exact ? MT_FRAME_REGISTERS : MT_FRAME_CFI,
+		  place);
+	if (place->how == HOW_END) {
+		run->n++;
+		run->ended = true;
+		return false;
+	}
+	from_fp = 0 - (uint64_t)(place->how == HOW_FROM_FP);
+	cfa = ((run->sp & ~from_fp) | (run->fp & from_fp)) + (uint64_t)(int64_t)place->cfa_value;
+	at = cfa + (uint64_t)(int64_t)place->low - run->base;
+	if (at > stack->n_bytes || stack->n_bytes - at < place->span || cfa < run->sp ||
+	    (cfa == run->sp && !exact))
+		return false;
+	run->steps[run->n] = (struct mt_unwind_step){ place->rules, cfa };
+	run->slots = stack->bytes + at;
+	run->ra = place->ra;
+	run->fp_at = place->fp;
+	run->same_fp = place->same_fp;
+	__builtin_prefetch(run->slots + run->ra);
+	__builtin_prefetch(run->slots + run->fp_at);
+	return true;
+}
+
+static void begin(struct mt_unwinder *unwinder, struct run *run, const struct mt_stack *stack)
+{
+	const struct mt_unwind_arch *arch = unwinder->arch;
+
+	run->stack = stack;
+	run->n = 0;
+	run->slots = NULL;
+	run->ended = false;
+	run->going = stack->n_regs >= arch->n_regs && stack->n_regs <= MT_REGS_MAX;
+	run->base = run->sp = stack->regs[arch->sp];
+	run->fp = stack->regs[arch->fp];
+	run->pc = stack->regs[arch->pc];
+}
+
+/* The rest of it. */
+static enum mt_unwind_end finish(struct mt_unwinder *unwinder, struct run *run)
+{
+	enum mt_frame_source source = run->n ? MT_FRAME_CFI : MT_FRAME_REGISTERS;
 	enum mt_unwind_end end = MT_UNWIND_EMPTY;
+	const struct origin *origin;
 	struct mt_unwind_state state;
 	const struct place *place;
 	bool more;
 
-	unwinder->n = 0;
-	more = mt_unwind_state_init(&state, unwinder->arch, unwinder->code_mask, stack);
+	if (run->ended)
+		return MT_UNWIND_COMPLETE;
+	more = mt_unwind_state_init(&state, unwinder->arch, unwinder->code_mask, run->stack);
+	if (more)
+		mt_unwind_catch_up(&state, run->steps, run->n);
 	while (more) {
-		if (unwinder->n == MT_UNWIND_FRAMES_MAX) {
+		if (run->n == MT_UNWIND_FRAMES_MAX) {
 			end = MT_UNWIND_TOO_DEEP;
 			break;
 		}
-		place = look_up(unwinder, stack, state.pc - !state.exact);
-		add_frame(unwinder, state.pc, state.exact, source, place);
+		place = look_up(unwinder, run->stack, state.pc - !state.exact);
+		put_frame(&run->frames[run->n++], state.pc, state.exact, source, place);
 		if (place->rules) {
 			source = MT_FRAME_CFI;
-			more = mt_unwind_step_cfi(&state, place->code.cfi, place->rules,
-						  place->code.bias, &end);
+			origin = origin_of(unwinder, place);
+			more = mt_unwind_step_cfi(&state, origin->cfi, place->rules, origin->bias,
+						  &end);
 		} else {
 			more = step_without_cfi(unwinder, &state, place, &source, &end);
 		}
 	}
 	if (end == MT_UNWIND_TRUNCATED || end == MT_UNWIND_UNREADABLE)
-		follow_chain(unwinder, stack, &end);
+		follow_chain(unwinder, run, &end);
+	return end;
+}
 
-	*ret_frames = unwinder->frames;
-	*ret_end = end;
-	return unwinder->n;
+void mt_unwind_some(struct mt_unwinder *unwinder, const struct mt_stack *const *stacks, size_t n,
+		    struct mt_unwound *ret_unwound)
+{
+	bool going = true;
+	struct run *run;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		begin(unwinder, &unwinder->runs[i], stacks[i]);
+	while (going) {
+		going = false;
+		for (i = 0; i < n; i++) {
+			run = &unwinder->runs[i];
+			if (!run->going)
+				continue;
+			run->going = step_plain(unwinder, run);
+			going |= run->going;
+		}
+	}
+	for (i = 0; i < n; i++) {
+		run = &unwinder->runs[i];
+		ret_unwound[i].end = finish(unwinder, run);
+		ret_unwound[i].frames = run->frames;
+		ret_unwound[i].n = run->n;
+	}
+}
+
+size_t mt_unwind(struct mt_unwinder *unwinder, const struct mt_stack *stack,
+		 const struct mt_frame **ret_frames, enum mt_unwind_end *ret_end)
+{
+	struct mt_unwound unwound;
+
+	mt_unwind_some(unwinder, &stack, 1, &unwound);
+	*ret_frames = unwound.frames;
+	*ret_end = unwound.end;
+	return unwound.n;
 }

@@ -80,22 +80,25 @@ int mt_unwinder_new(const char *arch, uint64_t code_mask, mt_unwind_find_fn find
 void mt_unwinder_free(struct mt_unwinder *unwinder);
 
 /*
- * The stack that will be unwound after the current one: where its bytes lie in memory is known
- * before it is known which of them matter, and waiting for them takes most of the time.
- */
-static inline void mt_unwind_expect(const struct mt_stack *stack)
-{
-	uint32_t i, n = stack->n_bytes < 16384 ? stack->n_bytes : 16384;
-
-	for (i = 0; i < n; i += 64)
-		__builtin_prefetch(stack->bytes + i);
-}
-
-/*
  * Unwind one stack, innermost frame first. Returns the number of frames (0 only for
  * MT_UNWIND_EMPTY); *ret_frames is valid until the next call with this unwinder.
  */
 size_t mt_unwind(struct mt_unwinder *unwinder, const struct mt_stack *stack,
 		 const struct mt_frame **ret_frames, enum mt_unwind_end *ret_end);
+
+struct mt_unwound {
+	const struct mt_frame *frames;
+	size_t n;
+	enum mt_unwind_end end;
+};
+
+#define MT_UNWIND_AT_ONCE 16u
+
+/*
+ * The same for n <= MT_UNWIND_AT_ONCE stacks: while the memory of one is waited for, the others go
+ * on.
+ */
+void mt_unwind_some(struct mt_unwinder *unwinder, const struct mt_stack *const *stacks, size_t n,
+		    struct mt_unwound *ret_unwound);
 
 #endif

@@ -295,6 +295,21 @@ bool mt_unwind_step_cfi(struct mt_unwind_state *state, const struct mt_cfi *cfi,
 	return true;
 }
 
+void mt_unwind_catch_up(struct mt_unwind_state *state, const struct mt_unwind_step *steps,
+			size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		apply_plain(state, steps[i].rules, steps[i].cfa);
+		set_reg(state, state->arch->sp, steps[i].cfa);
+		state->pc = state->regs[steps[i].rules->ra] & state->code_mask;
+		set_reg(state, state->arch->pc, state->pc);
+		state->low = steps[i].cfa;
+		state->exact = false;
+	}
+}
+
 bool mt_unwind_peek_fp(const struct mt_unwind_state *state, uint64_t *ret_pc, bool *ret_linked,
 		       enum mt_unwind_end *ret_end)
 {

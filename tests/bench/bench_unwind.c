@@ -62,37 +62,42 @@ static int load_stacks(struct mt_reader *reader)
 
 static size_t unwind_all(struct mt_unwinder *unwinder)
 {
-	const struct mt_frame *frames;
-	enum mt_unwind_end end;
-	size_t n = 0;
-	size_t i;
+	struct mt_unwound unwound[MT_UNWIND_AT_ONCE];
+	size_t frames = 0, i, k, n;
 
-	for (i = 0; i < n_stacks; i++) {
-		if (i + 1 < n_stacks)
-			mt_unwind_expect(stacks[i + 1]);
-		n += mt_unwind(unwinder, stacks[i], &frames, &end);
+	for (i = 0; i < n_stacks; i += n) {
+		n = n_stacks - i < MT_UNWIND_AT_ONCE ? n_stacks - i : MT_UNWIND_AT_ONCE;
+		mt_unwind_some(unwinder, (const struct mt_stack *const *)stacks + i, n, unwound);
+		for (k = 0; k < n; k++)
+			frames += unwound[k].n;
 	}
-	return n;
+	return frames;
+}
+
+static void unwind_block(struct mt_unwinder *unwinder, const struct mt_block *block)
+{
+	const struct mt_stack *some[MT_UNWIND_AT_ONCE];
+	struct mt_unwound unwound[MT_UNWIND_AT_ONCE];
+	uint32_t i, n;
+
+	for (i = 0; i < block->n; i += n) {
+		for (n = 0; n < MT_UNWIND_AT_ONCE && i + n < block->n; n++)
+			some[n] = &block->stacks[i + n];
+		mt_unwind_some(unwinder, some, n, unwound);
+	}
 }
 
 /* Seconds in the unwinder for all stacks of the file; < 0: an error. */
 static double unwind_file(struct mt_reader *reader, struct mt_unwinder *unwinder)
 {
 	const struct mt_block *block;
-	const struct mt_frame *frames;
-	enum mt_unwind_end end;
 	double took = 0;
-	uint32_t i;
 	int err;
 
 	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_STACKS));
 	while ((err = mt_reader_next(reader, &block)) > 0) {
 		took -= seconds();
-		for (i = 0; i < block->n; i++) {
-			if (i + 1 < block->n)
-				mt_unwind_expect(&block->stacks[i + 1]);
-			mt_unwind(unwinder, &block->stacks[i], &frames, &end);
-		}
+		unwind_block(unwinder, block);
 		took += seconds();
 	}
 	return err ? -1 : took;

@@ -35,13 +35,14 @@ static struct {
 	enum mt_unwind_end end;
 	unsigned int asked;
 	bool keep;		/* let the unwinder keep answers */
+	bool many;		/* it is not only t.stack that is unwound */
 } t;
 
 static bool find(void *arg, const struct mt_stack *stack, uint64_t addr,
 		 struct mt_unwind_code *ret_code)
 {
 	cr_assert_eq(arg, &t);
-	cr_assert_eq(stack, &t.stack);
+	cr_assert(t.many || stack == &t.stack);
 	cr_assert_eq(ret_code->cfi, NULL);
 	t.asked++;
 	if (addr < BIAS + LEAF || addr >= BIAS + END_OF_CODE)
@@ -541,6 +542,42 @@ Test(unwind, answers_are_kept_for_their_process_and_time)
 	t.stack.process = 1;
 	unwind();
 	cr_expect_gt(t.asked, 4 * first - 1);
+}
+
+/* However many go on beside it, a stack's frames and its end are its own. */
+Test(unwind, several_at_once_are_as_each_alone)
+{
+	static struct mt_frame alone[MT_UNWIND_AT_ONCE][16];
+	const struct mt_stack *some[MT_UNWIND_AT_ONCE];
+	struct mt_unwound unwound[MT_UNWIND_AT_ONCE];
+	struct mt_stack stacks[MT_UNWIND_AT_ONCE];
+	enum mt_unwind_end ends[MT_UNWIND_AT_ONCE];
+	size_t n[MT_UNWIND_AT_ONCE], i, k;
+
+	build_stack();
+	t.many = true;
+	for (k = 0; k < 2 * MT_UNWIND_AT_ONCE; k++) {
+		t.keep = k % 2;
+		for (i = 0; i < MT_UNWIND_AT_ONCE; i++) {
+			stacks[i] = t.stack;
+			some[i] = &stacks[i];
+			stacks[i].n_bytes = (uint32_t)((i + k) % 17 * 8);
+			stacks[i].flags = i % 3 ? MT_STACK_CUT_BUDGET : 0;
+			if (i % 5 == 4)
+				stacks[i].regs[16] = BIAS + NO_INFO;
+			if (i % 7 == 6)
+				stacks[i].n_regs = 0;
+			n[i] = mt_unwind(t.unwinder, &stacks[i], &t.frames, &ends[i]);
+			cr_assert_leq(n[i], 16);
+			memcpy(alone[i], t.frames, n[i] * sizeof(*t.frames));
+		}
+		mt_unwind_some(t.unwinder, some, MT_UNWIND_AT_ONCE - k % 3, unwound);
+		for (i = 0; i < MT_UNWIND_AT_ONCE - k % 3; i++) {
+			cr_expect_eq(unwound[i].n, n[i]);
+			cr_expect_eq(unwound[i].end, ends[i]);
+			cr_expect_arr_eq(unwound[i].frames, alone[i], n[i] * sizeof(*t.frames));
+		}
+	}
 }
 
 Test(unwind, names_of_ends)
