@@ -20,6 +20,7 @@ static int load_one(const struct mt_session *session, struct mt_symbolizer *symb
 		.path = file->path, .dev_major = file->dev_major, .dev_minor = file->dev_minor,
 		.ino = file->ino, .status = mt_module_status(module),
 		.reason = mt_module_reason(module), .debug_path = "",
+		.copied = file->copied,
 	};
 	facts->n_build_id = mt_module_build_id(module, facts->build_id);
 	facts->packed_package = mt_module_package(module);

@@ -24,6 +24,7 @@ struct mt_module_facts {
 	size_t n_build_id;
 	bool symbols;			/* has any */
 	bool lines;			/* has line information */
+	bool copied;			/* some of its code, see struct mt_file */
 	const char *debug_path;		/* separate debug file, "" if none */
 	uint32_t calls;			/* distinct places in call paths */
 	uint32_t unnamed;		/* of them without a function, */

@@ -108,6 +108,8 @@ void mt_json_module(struct mt_json *json, const struct mt_module_facts *facts, b
 	mt_json_member_string(json, "status", mt_module_status_name(facts->status));
 	if (*facts->reason)
 		mt_json_member_string(json, "reason", facts->reason);
+	if (facts->copied)
+		mt_json_member_bool(json, "copied", true);
 	if (contents) {
 		mt_json_member_bool(json, "symbols", facts->symbols);
 		mt_json_member_bool(json, "lines", facts->lines);

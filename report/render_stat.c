@@ -311,6 +311,8 @@ static void put_modules(const struct mt_modules *modules, const struct mt_style 
 		fputs(facts->n_build_id ? "  build-id " : "", out);
 		for (j = 0; j < facts->n_build_id; j++)
 			fprintf(out, "%02x", facts->build_id[j]);
+		fputs(facts->copied ? "  its code was copied to anonymous memory in its place" : "",
+		      out);
 		putc('\n', out);
 	}
 }

@@ -63,6 +63,11 @@ struct mt_file {
 	uint32_t n_build_id;
 	uint8_t build_id[MT_BUILD_ID_MAX];
 	const char *seen_as;	/* its path where the recorder ran; NULL: the same */
+	/*
+	 * Anonymous executable memory came into the place of some of its code in one step, as
+	 * programs do that want their code on huge pages: it counts as the code it replaced.
+	 */
+	bool copied;
 };
 
 /* Reads every lifecycle and mappings block. 0, -ENOMEM, -errno, -MT_E_LIMIT. */

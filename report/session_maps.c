@@ -186,6 +186,18 @@ int mt_space_clear(struct mt_space_build *b, uint32_t space, uint64_t start, uin
 	return 0;
 }
 
+/*
+ * Memory that belongs to nothing, in the middle of a file's code? It is that code, copied: nobody
+ * else has a use for the place, and what was unmapped first is not there any more.
+ */
+static bool is_copy(const struct mt_session *session, const struct mt_mapping *row,
+		    const struct mt_placement *old)
+{
+	return !row->ino && !row->dev_major && !row->dev_minor && !strcmp(row->path, "//anon") &&
+	       row->start >= old->start && row->end <= old->end &&
+	       session->files[old->file].ino;
+}
+
 int mt_space_map(struct mt_space_build *b, const struct mt_mapping *row, uint32_t space)
 {
 	struct mt_session *session = b->session;
@@ -206,6 +218,10 @@ int mt_space_map(struct mt_space_build *b, const struct mt_mapping *row, uint32_
 		if (old->start == row->start && old->end == row->end &&
 		    old->file == placement.file && old->offset == row->offset)
 			return 0;
+		if (is_copy(session, row, old)) {
+			session->files[old->file].copied = true;
+			return 0;
+		}
 	}
 	err = mt_space_clear(b, space, row->start, row->end, row->time);
 	return err ? err : map_placement(b, space, &placement);

@@ -4,6 +4,9 @@
  *	remap memfd PATH NAME	a function of a library that was copied into a memfd
  *	remap anonymous		the program's own text, copied into anonymous memory at the same
  *				address, as programs do that want it on huge pages
+ *	remap copied PATH NAME	a library's text, copied into anonymous memory that replaces it,
+ *				executable at once, as most of those programs do it
+ *	remap later PATH NAME	the same, made executable when the text is there
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -45,6 +48,33 @@ static NOINLINE void remap_text(void)
 	     "mremap");
 }
 
+/* The other way to get text onto huge pages: new memory over it, then the bytes. */
+static void copy_text(void *function, int prot)
+{
+	uintptr_t start = (uintptr_t)function & ~4095ul;
+	static char bytes[4096];
+
+	memcpy(bytes, (const void *)start, sizeof(bytes));
+	must(mmap((void *)start, sizeof(bytes), PROT_READ | PROT_WRITE | prot,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "mmap");
+	memcpy((void *)start, bytes, sizeof(bytes));
+	must(!mprotect((void *)start, sizeof(bytes), PROT_READ | PROT_EXEC), "mprotect");
+}
+
+static int run_copied(const char *path, const char *name, int prot)
+{
+	void *library = dlopen(path, RTLD_NOW), *function;
+
+	must(library != NULL, "dlopen");
+	function = dlsym(library, name);
+	must(function != NULL, "dlsym");
+	repeat((void (*)(void))(uintptr_t)function, 1);
+	copy_text(function, prot);
+	repeat((void (*)(void))(uintptr_t)function, 2);
+	repeat(allocate, CALLS);
+	return 0;
+}
+
 static void *open_in_memory(const char *path)
 {
 	int in = open(path, O_RDONLY), fd = memfd_create("plug", 0);
@@ -73,6 +103,10 @@ int main(int argc, char **argv)
 		repeat(allocate, 2 * CALLS);
 		return 0;
 	}
+	if (!strcmp(argv[1], "copied") && argc == 4)
+		return run_copied(argv[2], argv[3], PROT_EXEC);
+	if (!strcmp(argv[1], "later") && argc == 4)
+		return run_copied(argv[2], argv[3], 0);
 	must(argc == 4 && !strcmp(argv[1], "memfd"), "usage");
 	function = dlsym(open_in_memory(argv[2]), argv[3]);
 	must(function != NULL, "dlsym");

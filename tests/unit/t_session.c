@@ -56,6 +56,14 @@ static void map(uint64_t time, uint32_t process, uint64_t from, uint64_t to, uin
 	};
 }
 
+static void map_memory(uint64_t time, uint32_t process, uint64_t from, uint64_t to)
+{
+	maps[n_maps++] = (struct mt_mapping){
+		.type = MT_MAP_MAP, .time = time, .process = process, .start = from, .end = to,
+		.path = "//anon",
+	};
+}
+
 static void unmap(uint64_t time, uint32_t process, uint64_t from, uint64_t to)
 {
 	maps[n_maps++] = (struct mt_mapping){
@@ -256,6 +264,30 @@ Test(session, shared_placements_are_listed_for_the_child)
 		cr_expect_eq(p->until, want[k].until, "%lx from %lu", p->start, p->from);
 	}
 	cr_expect_eq(n, sizeof(want) / sizeof(*want));
+}
+
+Test(session, anonymous_memory_in_the_middle_of_code_is_a_copy_of_it)
+{
+	start(0, 0);
+	map(10, 0, LIB, LIB + 0x8000, 0x1000, "/a");
+	map(10, 0, 2 * LIB, 2 * LIB + 0x8000, 0, "/b");
+	map(10, 0, 3 * LIB, 3 * LIB + 0x8000, 0, "/c");
+	map_memory(20, 0, LIB + 0x2000, LIB + 0x8000);
+	map_memory(21, 0, LIB + 0x2000, LIB + 0x8000);
+	/* More than its code; and where it was, but is not any more. */
+	map_memory(20, 0, 2 * LIB + 0x2000, 2 * LIB + 0x9000);
+	unmap(20, 0, 3 * LIB, 3 * LIB + 0x8000);
+	map_memory(30, 0, 3 * LIB + 0x2000, 3 * LIB + 0x3000);
+	build();
+	EXPECT_AT(0, 15, LIB + 0x3000, "/a", 0x4000);
+	EXPECT_AT(0, 25, LIB + 0x3000, "/a", 0x4000);
+	EXPECT_AT(0, 25, LIB, "/a", 0x1000);
+	EXPECT_AT(0, 25, 2 * LIB, "/b", 0);
+	EXPECT_AT(0, 25, 2 * LIB + 0x3000, "//anon", 0x1000);
+	EXPECT_AT(0, 35, 3 * LIB + 0x2000, "//anon", 0);
+	cr_expect(mt_session_file(session, 0)->copied);
+	cr_expect(!mt_session_file(session, 1)->copied);
+	cr_expect(!mt_session_file(session, 2)->copied);
 }
 
 Test(session, exec_clears_at_the_clearing_not_at_the_exec_row)
