@@ -375,21 +375,34 @@ uint32_t mt_jit_find(struct mt_jit *jit, uint32_t index, uint64_t addr, uint64_t
 	return 0;
 }
 
-const char *mt_jit_name(const struct mt_jit *jit, uint32_t id)
+/* Whose code it is. */
+static const struct process *process_of(const struct mt_jit *jit, uint32_t id)
 {
 	uint32_t low = 0, high = jit->n_loaded, mid;
-	const struct process *process;
 
-	id--;
 	while (high - low > 1) {
 		mid = low + (high - low) / 2;
-		if (jit->processes[jit->loaded[mid]].base <= id)
+		if (jit->processes[jit->loaded[mid]].base < id)
 			low = mid;
 		else
 			high = mid;
 	}
-	process = &jit->processes[jit->loaded[low]];
-	return mt_jit_codes_at(process->codes, id - process->base)->name;
+	return &jit->processes[jit->loaded[low]];
+}
+
+const char *mt_jit_name(const struct mt_jit *jit, uint32_t id)
+{
+	const struct process *process = process_of(jit, id);
+
+	return mt_jit_codes_at(process->codes, id - process->base - 1)->name;
+}
+
+bool mt_jit_line(const struct mt_jit *jit, uint32_t id, uint64_t addr, const char **ret_file,
+		 uint32_t *ret_line)
+{
+	const struct process *process = process_of(jit, id);
+
+	return mt_jit_codes_line(process->codes, id - process->base - 1, addr, ret_file, ret_line);
 }
 
 bool mt_jit_refused(const struct mt_jit *jit, uint32_t index, const char **ret_path,

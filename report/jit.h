@@ -30,6 +30,9 @@ uint32_t mt_jit_find(struct mt_jit *jit, uint32_t process, uint64_t addr, uint64
 		     bool *ret_lasting);
 /* As in the file. Lives as long as jit. */
 const char *mt_jit_name(const struct mt_jit *jit, uint32_t id);
+/* Where addr in it was written, if a dump says so. Lives as long as jit. */
+bool mt_jit_line(const struct mt_jit *jit, uint32_t id, uint64_t addr, const char **ret_file,
+		 uint32_t *ret_line);
 
 struct mt_jit_file {
 	const char *path;

@@ -4,7 +4,6 @@
 #include "common/error.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #define DUMP_MAGIC 0x4a695444u
 #define DUMP_VERSION 1u
@@ -13,10 +12,20 @@
 #define RECORD_HEADER 16u
 #define LOAD_FIXED 40u		/* between the record's header and the name */
 #define MOVE_FIXED 48u
+#define LINES_FIXED 16u
+#define LINE_FIXED 16u		/* of each, before the file's name */
 
 enum record_kind {
 	RECORD_LOAD = 0,
 	RECORD_MOVE = 1,
+	RECORD_LINES = 2,	/* of the code that is loaded next */
+};
+
+/* From this byte of the code on. */
+struct line {
+	uint64_t offset;
+	const char *file;
+	uint32_t line;
 };
 
 /* How many codes a look-up goes through: more than ever overlap, unless on purpose. */
@@ -27,6 +36,10 @@ struct mt_jit_codes {
 	uint64_t *reach;		/* highest end of codes[0..i] */
 	size_t n, cap;
 	struct mt_arena *names;
+	struct line *lines;
+	size_t n_lines, cap_lines;
+	uint64_t lines_of;	/* address of the code that the last ones, from here on, are for */
+	size_t lines_from;
 };
 
 int mt_jit_codes_new(struct mt_jit_codes **ret_codes)
@@ -49,6 +62,7 @@ void mt_jit_codes_free(struct mt_jit_codes *codes)
 		return;
 	mt_arena_free(codes->names);
 	free(codes->codes);
+	free(codes->lines);
 	free(codes->reach);
 	free(codes);
 }
@@ -162,24 +176,111 @@ static const struct mt_jit_code *find_start(const struct mt_jit_codes *codes, ui
 	return NULL;
 }
 
+static int add_line(struct mt_jit_codes *codes, uint64_t offset, uint32_t number, const char *file)
+{
+	void *bigger;
+
+	if (codes->n_lines == MT_JIT_LINES_MAX)
+		return -MT_E_LIMIT;
+	if (codes->n_lines == codes->cap_lines) {
+		codes->cap_lines = codes->cap_lines ? 2 * codes->cap_lines : 256;
+		bigger = reallocarray(codes->lines, codes->cap_lines, sizeof(*codes->lines));
+		if (!bigger)
+			return -ENOMEM;
+		codes->lines = bigger;
+	}
+	codes->lines[codes->n_lines++] = (struct line){ offset, file, number };
+	return 0;
+}
+
+/* ADDRESS LINE DISCRIMINATOR FILE, so many times; the file \xff is the one before. */
+static int take_lines(struct mt_jit_codes *codes, const uint8_t *body, size_t size)
+{
+	uint64_t start = get64(body), left = get64(body + 8), addr;
+	const uint8_t *nul, *end = body + size;
+	const char *file = NULL;
+	size_t len;
+	int err = 0;
+
+	codes->lines_of = start;
+	codes->lines_from = codes->n_lines;
+	for (body += LINES_FIXED; !err && left && (size_t)(end - body) > LINE_FIXED; left--) {
+		addr = get64(body);
+		nul = memchr(body + LINE_FIXED, 0, (size_t)(end - body) - LINE_FIXED);
+		if (!nul)
+			break;
+		len = (size_t)(nul - body) - LINE_FIXED;
+		if (len && (len > 1 || body[LINE_FIXED] != 0xff) &&
+		    (!file || strlen(file) != len || memcmp(file, body + LINE_FIXED, len) != 0)) {
+			file = mt_arena_string(codes->names, body + LINE_FIXED, len);
+			if (!file)
+				return -ENOMEM;
+		}
+		if (file && addr >= start)
+			err = add_line(codes, addr - start, get32(body + 8), file);
+		body = nul + 1;
+	}
+	return err;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The code that was just added has the lines that came before it, if they are of it. */
+static void give_lines(struct mt_jit_codes *codes, uint64_t start)
+{
+	size_t n = codes->n_lines - codes->lines_from;
+	struct mt_jit_code *code;
+
+	if (n && codes->n && codes->lines_of == start &&
+	    codes->codes[codes->n - 1].start == start) {
+		code = &codes->codes[codes->n - 1];
+		code->first_line = (uint32_t)codes->lines_from;
+		code->n_lines = (uint32_t)n;
+		qsort(codes->lines + codes->lines_from, n, sizeof(*codes->lines), by_offset);
+	}
+	codes->lines_from = codes->n_lines;
+}
+
 static int take_record(struct mt_jit_codes *codes, uint32_t kind, uint64_t time,
 		       const uint8_t *body, size_t size)
 {
 	const struct mt_jit_code *old;
 	const uint8_t *name, *nul;
+	uint32_t first_line, n_lines;
+	size_t n = codes->n;
+	int err;
 
 	if (kind == RECORD_LOAD && size > LOAD_FIXED) {
 		name = body + LOAD_FIXED;
 		nul = memchr(name, 0, size - LOAD_FIXED);
-		if (nul)
-			return add_code(codes, get64(body + 16), get64(body + 24), time, name,
-					nul - name);
+		if (nul) {
+			err = add_code(codes, get64(body + 16), get64(body + 24), time, name,
+				       nul - name);
+			if (!err && codes->n > n)
+				give_lines(codes, get64(body + 16));
+			return err;
+		}
 	}
+	if (kind == RECORD_LINES && size >= LINES_FIXED)
+		return take_lines(codes, body, size);
 	if (kind == RECORD_MOVE && size >= MOVE_FIXED) {
 		old = find_start(codes, get64(body + 16));
-		if (old)
-			return add_code(codes, get64(body + 24), get64(body + 32), time,
-					old->name, strlen(old->name));
+		if (old) {
+			first_line = old->first_line;
+			n_lines = old->n_lines;
+			err = add_code(codes, get64(body + 24), get64(body + 32), time,
+				       old->name, strlen(old->name));
+			if (!err && codes->n > n) {
+				codes->codes[n].first_line = first_line;
+				codes->codes[n].n_lines = n_lines;
+			}
+			return err;
+		}
 	}
 	return 0;
 }
@@ -271,4 +372,25 @@ uint32_t mt_jit_codes_find(const struct mt_jit_codes *codes, uint64_t addr, uint
 			best = (uint32_t)high;
 	}
 	return best;
+}
+
+bool mt_jit_codes_line(const struct mt_jit_codes *codes, uint32_t index, uint64_t addr,
+		       const char **ret_file, uint32_t *ret_line)
+{
+	const struct mt_jit_code *code = &codes->codes[index];
+	const struct line *lines = codes->lines + code->first_line;
+	uint32_t low = 0, high = code->n_lines, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (lines[mid].offset <= addr - code->start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || addr < code->start)
+		return false;
+	*ret_file = lines[low - 1].file;
+	*ret_line = lines[low - 1].line;
+	return true;
 }

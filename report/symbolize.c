@@ -256,6 +256,8 @@ static int name_jit(struct mt_symbolizer *s, const struct mt_frame *frame, uint3
 	if (!location->function)
 		return -ENOMEM;
 	location->linkage = location->function;
+	mt_jit_line(s->jit, frame->jit, frame->pc - !frame->exact, &location->file,
+		    &location->line);
 	location->module = MT_JIT_MODULE;
 	location->offset = frame->pc;
 	*ret_locations = location;

@@ -39,6 +39,18 @@ struct load {
 	uint64_t vma, addr, len, index;
 };
 
+/* One line for each instruction that is of interest: the file's name once, then as it was. */
+struct lines {
+	uint32_t kind, size;
+	uint64_t time;
+	uint64_t addr, n;
+};
+
+struct line {
+	uint64_t addr;
+	uint32_t line, discriminator;
+};
+
 static FILE *map, *dump;
 static uint64_t n_loads;
 
@@ -71,6 +83,24 @@ static void open_files(const char *how)
 	}
 }
 
+/* The call is on the second line of the function. */
+static void dump_lines(uint8_t *at, uint32_t number)
+{
+	static const char file[] = "/src/compiled.js", same[] = "\xff";
+	struct line entries[2] = {
+		{ .addr = (uintptr_t)at, .line = number },
+		{ .addr = (uintptr_t)at + 4, .line = number + 1 },
+	};
+	struct lines lines = { .kind = 2, .time = now(), .addr = (uintptr_t)at, .n = 2 };
+
+	lines.size = sizeof(lines) + sizeof(entries) + sizeof(file) + sizeof(same);
+	must(fwrite(&lines, sizeof(lines), 1, dump) == 1 &&
+	     fwrite(&entries[0], sizeof(entries[0]), 1, dump) == 1 &&
+	     fwrite(file, sizeof(file), 1, dump) == 1 &&
+	     fwrite(&entries[1], sizeof(entries[1]), 1, dump) == 1 &&
+	     fwrite(same, sizeof(same), 1, dump) == 1, "dump");
+}
+
 static compiled_fn compile(uint8_t *at, const char *name)
 {
 	struct load load = { .pid = getpid(), .tid = getpid(), .vma = (uintptr_t)at,
@@ -83,6 +113,7 @@ static compiled_fn compile(uint8_t *at, const char *name)
 		fflush(map);
 	}
 	if (dump) {
+		dump_lines(at, 10 * (uint32_t)n_loads);
 		load.size = sizeof(load) + strlen(name) + 1 + sizeof(code);
 		load.time = now();
 		must(fwrite(&load, sizeof(load), 1, dump) == 1 &&

@@ -19,11 +19,14 @@ pid()
 everywhere()
 {
 	mt-report folded --by count run.mt >here.txt 2>here.err
+	mt-report top -n 0 --json run.mt >here.json 2>/dev/null
 	mt-report pack -o run.mtp run.mt 2>/dev/null
 	rm -f "/tmp/perf-$(pid).map" jit-*.dump
 	mt-report folded --by count run.mtp >there.txt 2>there.err
 	is "$1: the same from a pack" "$(cmp here.txt there.txt 2>&1)" ''
 	is "$1: with the same messages" "$(cmp here.err there.err 2>&1)" ''
+	mt-report top -n 0 --json run.mtp >there.json 2>/dev/null
+	is "$1: the same lines from a pack" "$(cmp here.json there.json 2>&1)" ''
 }
 
 record 'none' "$WORKLOADS/compiles" none
@@ -34,6 +37,11 @@ record 'dump' "$WORKLOADS/compiles" dump
 calls 'dump: what was there first' ';repeat;first;allocate;' 101
 calls 'dump: what came to the same place' ';repeat;second;allocate;' 212
 calls 'dump: a long name' ';repeat;third\(int, char const\*\) \[with T = int: N = 3\];allocate;' 107
+# Each was compiled ten lines after the one before, its call is on its second line.
+mt-report top -n 0 run.mt >top.txt 2>top.err
+for want in 'first  /src/compiled.js:11' 'second  /src/compiled.js:21' 'third.*  /src/compiled.js:31'; do
+	matches "dump: the line of ${want%% *}" top.txt "^ +$want\$"
+done
 mt-report stat run.mt >stat.txt 2>stat.err
 is 'dump: is no module that is refused' "$(grep -c 'refused\|changed' stat.txt stat.err | tr '\n' ' ')" 'stat.txt:0 stat.err:0 '
 everywhere dump

@@ -92,6 +92,12 @@ struct record {
 	uint64_t vma, addr, len, index;
 };
 
+struct jit_line {
+	uint64_t addr;
+	uint32_t line;
+	const char *file;
+};
+
 static uint8_t dump[4096];
 static size_t dump_size;
 
@@ -124,6 +130,25 @@ static void dump_move(uint64_t time, uint64_t from, uint64_t to, uint64_t len)
 	dump_size += r.size;
 }
 
+static void dump_lines(uint64_t addr, uint64_t n, const struct jit_line *lines)
+{
+	uint64_t head[4] = { 2, 0, addr, n };
+	size_t start = dump_size, i;
+	uint32_t size;
+
+	dump_size += sizeof(head);
+	for (i = 0; i < n; i++) {
+		memcpy(dump + dump_size, &lines[i].addr, 8);
+		memcpy(dump + dump_size + 8, &lines[i].line, 4);
+		memset(dump + dump_size + 12, 0, 4);
+		memcpy(dump + dump_size + 16, lines[i].file, strlen(lines[i].file) + 1);
+		dump_size += 16 + strlen(lines[i].file) + 1;
+	}
+	size = (uint32_t)(dump_size - start);
+	head[0] |= (uint64_t)size << 32;
+	memcpy(dump + start, head, sizeof(head));
+}
+
 static void take_dump(void)
 {
 	cr_assert_eq(mt_jit_codes_take_dump(codes, dump, dump_size), 0);
@@ -149,6 +174,48 @@ Test(jit, dump_times)
 	cr_expect_str_eq(name_at(0x1000, 20), "second");
 	cr_expect_str_eq(name_at(0x2000, 29), "none");
 	cr_expect_str_eq(name_at(0x2000, 30), "second");
+}
+
+static void expect_line(uint64_t addr, uint64_t time, const char *want_file, uint32_t want_line)
+{
+	uint32_t code = mt_jit_codes_find(codes, addr, time), line = 0;
+	const char *file = "";
+
+	cr_assert_neq(code, MT_JIT_NONE, "%lx", addr);
+	cr_expect_eq(mt_jit_codes_line(codes, code, addr, &file, &line), *want_file != 0);
+	cr_expect_str_eq(file, want_file);
+	cr_expect_eq(line, want_line);
+}
+
+Test(jit, dump_lines)
+{
+	/* In any order; before the code; of the file before; without one. */
+	static const struct jit_line lines[] = {
+		{ 0x1008, 3, "/a.js" }, { 0x1004, 2, "\xff" }, { 0xff0, 1, "\xff" },
+		{ 0x100c, 7, "/b.js" },
+	};
+	static const struct jit_line none[] = { { 0x5000, 3, "\xff" } };
+
+	dump_header(0);
+	dump_lines(0x1000, 4, lines);
+	dump_load(10, 0x1000, 0x10, "first");
+	/* Of nobody: other code comes next, and they are not kept for a third. */
+	dump_lines(0x9000, 4, lines);
+	dump_load(20, 0x2000, 0x10, "second");
+	dump_load(20, 0x9000, 0x10, "late");
+	dump_move(30, 0x1000, 0x3000, 0x10);
+	dump_lines(0x5000, 1, none);
+	dump_load(40, 0x5000, 0x10, "none");
+	take_dump();
+	expect_line(0x1000, 25, "", 0);
+	expect_line(0x1003, 25, "", 0);
+	expect_line(0x1004, 25, "/a.js", 2);
+	expect_line(0x100b, 25, "/a.js", 3);
+	expect_line(0x100f, 25, "/b.js", 7);
+	expect_line(0x3004, 35, "/a.js", 2);
+	expect_line(0x2004, 35, "", 0);
+	expect_line(0x9004, 35, "", 0);
+	expect_line(0x5004, 45, "", 0);
 }
 
 Test(jit, dump_of_another_clock)
