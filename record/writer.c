@@ -224,7 +224,8 @@ int mt_writer_loss(struct mt_writer *writer, const struct mt_loss *rows, uint32_
 /* Types come at random: to look at both stamps of every row is faster than to guess a branch. */
 static void note_stamps(struct mt_writer *writer, const struct mt_event *events, uint32_t n)
 {
-	uint64_t max_stamp = writer->max_stamp, max_lag = writer->max_lag, has, begin, low, high, lag;
+	uint64_t max_stamp = writer->max_stamp, max_lag = writer->max_lag;
+	uint64_t has, begin, low, high, lag;
 	const struct mt_event *e, *end = events + n;
 
 	for (e = events; e < end; e++) {
