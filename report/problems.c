@@ -44,6 +44,19 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+static int find_no_trailer(struct mt_analysis *a)
+{
+	uint64_t start = a->run.header->start_time, last = a->run.last_time;
+
+	if (!last || last < start)
+		return mt_problems_add(&a->problems, "the recording was not finished: "
+				       "it ends before its first checkpoint");
+	return mt_problems_add(&a->problems, "the recording was not finished: "
+			       "what happened after its last checkpoint, at %" PRIu64
+			       ".%03" PRIu64 " s, is missing", (last - start) / 1000000000,
+			       (last - start) / 1000000 % 1000);
+}
+
 static int find_end(struct mt_analysis *a)
 {
 	const struct mt_reader_end *end = &a->end;
@@ -52,8 +65,7 @@ static int find_end(struct mt_analysis *a)
 	case MT_END_COMPLETE:
 		return 0;
 	case MT_END_NO_TRAILER:
-		return mt_problems_add(&a->problems, "the recording was not finished: "
-				       "what happened after its last checkpoint is missing");
+		return find_no_trailer(a);
 	case MT_END_CUT:
 		return mt_problems_add(&a->problems, "the file is cut: only the first %" PRIu64
 				       " of %" PRIu64 " bytes could be used", end->offset,
