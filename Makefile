@@ -6,6 +6,7 @@
 #   make check-vm      the same under other kernels, emulated: KERNELS="6.1 6.12" (root)
 #   make install | uninstall     [DESTDIR=] [PREFIX=/usr/local]
 #   make bench         what recording costs beside other tools (root)
+#   make figures       how whole, fast and large reports of real programs are (root)
 #   make fuzz | clean
 #   make ARCH=arm64 [SYSROOT=DIR]   cross-build; DIR holds the libraries of that architecture,
 #                      by default the root that scripts/run-in-vm --arch arm64 --prepare unpacks
@@ -226,6 +227,8 @@ lint: all
 bench: $(BENCH) all workloads $(O)/bench/floor $(O)/bench/pairs
 	$(Q)$(O)/bench/bench_codec
 	$(Q)tests/bench/compare $(O)
+figures: $(O)/bench/bench_unwind all workloads
+	$(Q)tests/bench/figures $(O)
 check: check-unit check-cli check-fuzz lint
 check-live: all workloads oracle
 	$(Q)tests/live/run.sh $(O)
@@ -247,6 +250,6 @@ clean:
 	rm -rf build
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
-.PHONY: all check-instructions bench unit golden-artifacts fuzz workloads check check-unit check-cli check-fuzz check-live check-vm lint install uninstall clean FORCE
+.PHONY: all check-instructions bench figures unit golden-artifacts fuzz workloads check check-unit check-cli check-fuzz check-live check-vm lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

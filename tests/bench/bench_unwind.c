@@ -3,7 +3,7 @@
  *
  *	bench_unwind FILE [SECONDS]
  *
- * The first pass opens files and compiles their tables. The others read the file as mt-report
+ * FILE may be a pack: its modules are used then. The first pass opens files and compiles their tables. The others read the file as mt-report
  * does, and what counts is the unwinder alone, on each block that has just been read. Last, the
  * same with all stacks kept in memory, each cold by the time it is its turn. Prints stacks a second
  * of processor time.
@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "common/error.h"
+#include "report/pack.h"
 #include "report/reader.h"
 #include "report/session.h"
 #include "report/symbolize.h"
@@ -141,6 +142,7 @@ int main(int argc, char **argv)
 	struct mt_unwinder *unwinder = NULL;
 	struct mt_session *session = NULL;
 	struct mt_reader *reader = NULL;
+	struct mt_pack *pack = NULL;
 	int err;
 
 	if (argc < 2 || argc > 3) {
@@ -152,6 +154,9 @@ int main(int argc, char **argv)
 		goto out_free;
 	options.kernel = mt_reader_header(reader)->kernel;
 	err = mt_session_load(reader, &session);
+	if (!err)
+		err = mt_pack_load(reader, &pack);
+	options.pack = pack;
 	if (!err)
 		err = mt_symbolizer_new(session, &options, &symbolizer);
 	if (!err)
@@ -172,6 +177,7 @@ out_free:
 		free(stacks[--n_stacks]);
 	mt_unwinder_free(unwinder);
 	mt_symbolizer_free(symbolizer);
+	mt_pack_free(pack);
 	mt_session_free(session);
 	mt_reader_free(reader);
 	return err ? 2 : 0;
