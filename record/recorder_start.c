@@ -61,6 +61,11 @@ static int open_output(struct mt_recorder *rec)
 			 rec->opts->output);
 		return MT_EXIT_FAILED;
 	}
+	if (rec->output_fd == -ELOOP && rec->identity.change) {
+		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "%s: a symbolic link, which is not "
+			 "followed for another user", rec->opts->output);
+		return MT_EXIT_FAILED;
+	}
 	if (rec->output_fd < 0)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, rec->output_fd);
 	rec->kept_fd = fcntl(rec->output_fd, F_DUPFD_CLOEXEC, 3);

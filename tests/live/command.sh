@@ -129,3 +129,20 @@ is 'under sudo the file is the user'\''s' "$(stat -c %u shared/run.mt 2>&1)" 655
 	grep -E '^(Groups|CapEff|Gid)' /proc/self/status) >out.txt 2>err.txt
 matches 'under sudo no capability is left' out.txt '^CapEff:[[:space:]]0*$'
 matches 'under sudo the group is the user'\''s' out.txt '^Gid:[[:space:]]65534[[:space:]]65534'
+echo "root's" >roots
+ln -s run.mt shared/link.mt
+ln -s ../roots shared/escape.mt
+while read -r file says; do
+	code=0
+	(cd shared && SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody mt-record -o "$file" -- \
+		sh -c 'echo ran') >out.txt 2>err.txt || code=$?
+	is "under sudo, $file: exit status" $code 125
+	is "under sudo, $file: the command did not run" "$(cat out.txt)" ''
+	is "under sudo, $file: said" "$(cat err.txt)" "mt-record: $file: $says"
+done <<'EOF'
+link.mt a symbolic link, which is not followed for another user
+escape.mt a symbolic link, which is not followed for another user
+../roots Permission denied
+../new.mt Permission denied
+EOF
+is 'under sudo: a file of root'\''s is as it was' "$(cat roots; ls new.mt 2>/dev/null)" "root's"
