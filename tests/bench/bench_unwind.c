@@ -3,10 +3,10 @@
  *
  *	bench_unwind FILE [SECONDS]
  *
- * FILE may be a pack: its modules are used then. The first pass opens files and compiles their tables. The others read the file as mt-report
- * does, and what counts is the unwinder alone, on each block that has just been read. Last, the
- * same with all stacks kept in memory, each cold by the time it is its turn. Prints stacks a second
- * of processor time.
+ * FILE may be a pack: its modules are used then. The first pass opens files and compiles their
+ * tables. The others read the file as mt-report does, and what counts is the unwinder alone, on
+ * each block that has just been read. Last, the same with all stacks kept in memory, each cold by
+ * the time it is its turn. Prints stacks a second of processor time.
  */
 #include <time.h>
 
