@@ -63,6 +63,7 @@ struct run {
 };
 
 struct mt_unwinder {
+	void *memory;		/* as allocated: this is at a cache line in it */
 	const struct mt_unwind_arch *arch;
 	uint64_t code_mask;
 	mt_unwind_find_fn find;
@@ -103,6 +104,7 @@ int mt_unwinder_new(const char *arch, uint64_t code_mask, mt_unwind_find_fn find
 		    struct mt_unwinder **ret_unwinder)
 {
 	struct mt_unwinder *unwinder;
+	void *memory;
 	size_t i;
 
 	for (i = 0; i < MT_ARRAY_SIZE(archs); i++)
@@ -110,12 +112,13 @@ int mt_unwinder_new(const char *arch, uint64_t code_mask, mt_unwind_find_fn find
 			break;
 	if (i == MT_ARRAY_SIZE(archs))
 		return -EOPNOTSUPP;
-	unwinder = aligned_alloc(CACHE_LINE, sizeof(*unwinder));
-	if (!unwinder)
+	/* The system gives pages when they are touched, which most never are. */
+	memory = calloc(1, sizeof(*unwinder) + CACHE_LINE);
+	if (!memory)
 		return -ENOMEM;
-	/* The runs need not be touched before there are stacks as deep as that. */
-	memset(unwinder->cache, 0, sizeof(unwinder->cache));
-	memset(unwinder->origins, 0, sizeof(unwinder->origins));
+	unwinder = (struct mt_unwinder *)(((uintptr_t)memory + CACHE_LINE - 1) &
+					  ~(uintptr_t)(CACHE_LINE - 1));
+	unwinder->memory = memory;
 	unwinder->arch = &archs[i];
 	unwinder->code_mask = code_mask;
 	unwinder->find = find;
@@ -126,7 +129,8 @@ int mt_unwinder_new(const char *arch, uint64_t code_mask, mt_unwind_find_fn find
 
 void mt_unwinder_free(struct mt_unwinder *unwinder)
 {
-	free(unwinder);
+	if (unwinder)
+		free(unwinder->memory);
 }
 
 static struct place *set_of(struct mt_unwinder *unwinder, const struct mt_stack *stack,

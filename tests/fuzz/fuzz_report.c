@@ -116,8 +116,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fd = write_artifact(data, size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!mt_analysis_load(path, ~(unsigned int)MT_NEED_MMAP, &options, 2, NULL, NULL, NULL,
-			      &analysis)) {
+	if (!mt_analysis_load(path, ~(unsigned int)MT_NEED_MMAP, &options, size % 16 ? 1 : 2, NULL,
+			      NULL, NULL, &analysis)) {
 		check_sums(analysis.profile);
 		if (analysis.regions)
 			check_sums(analysis.regions);
