@@ -224,8 +224,16 @@ lint: all
 	$(Q)scripts/check-headers
 	$(Q)scripts/check-layering $(O)
 	$(Q)scripts/check-text
-bench: $(BENCH) all workloads $(O)/bench/floor $(O)/bench/pairs
+# Symbolization is measured with this, and with clang's own libraries, which have no DWARF.
+$(O)/bench/library.so: tests/bench/make-library
+	@mkdir -p $(@D)
+	$(call msg,CXX,$@)CXX="$(CXX)" tests/bench/make-library $@
+bench: $(BENCH) all workloads $(O)/bench/floor $(O)/bench/pairs $(O)/bench/library.so
 	$(Q)$(O)/bench/bench_codec
+	$(Q)for f in $(O)/bench/library.so /usr/lib/llvm-*/lib/libclang-cpp.so.[1-9][0-9]; do \
+		[ ! -e "$$f" ] || { echo "$$f"; $(O)/bench/bench_symbolize "$$f"; } || exit 1; \
+	done
+	$(Q)$(O)/bench/bench_report $(O)/mt-report $(O)/bench/large.mt
 	$(Q)tests/bench/compare $(O)
 figures: $(O)/bench/bench_unwind all workloads
 	$(Q)tests/bench/figures $(O)

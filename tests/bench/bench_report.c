@@ -4,12 +4,15 @@
  *	bench_report MT_REPORT FILE [EVENTS]
  *
  * Writes FILE, if it is not there, with that many events (100 million): half of them allocations
- * of 4 threads, a million blocks live at the most, 200000 stacks. Then runs stat and top of
- * MT_REPORT on it; prints what each took and the most memory it had.
+ * of 4 threads, a million blocks live at the most, 200000 stacks; now and then a process is forked,
+ * executes a program that maps a file, and ends. Finds all mappings and processes in it; then runs
+ * each command of MT_REPORT on it, and prints what it took and the most memory it had. Targets:
+ * 50 ms for finding, 500 MiB.
  */
 #include "common/artifact.h"
 #include "common/error.h"
 #include "record/writer.h"
+#include "report/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +61,26 @@ static int write_process(struct mt_writer *writer)
 	return err;
 }
 
+/* A child comes and goes. */
+static int write_child(struct mt_writer *writer, uint32_t n, uint64_t time)
+{
+	const struct mt_lifecycle rows[] = {
+		{ .type = MT_LC_FORK, .time = time, .process = n, .pid = 1000 + n, .name = "bench",
+		  .path = "" },
+		{ .type = MT_LC_EXEC, .time = time, .process = n, .pid = 1000 + n, .name = "child",
+		  .path = "/bin/child" },
+		{ .type = MT_LC_EXIT, .time = time, .process = n, .pid = 1000 + n, .name = "",
+		  .path = "" },
+	};
+	const struct mt_mapping mapping = {
+		.type = MT_MAP_MAP, .time = time, .process = n, .start = 0x400000, .end = 0x500000,
+		.ino = 1, .path = "/bin/child",
+	};
+	int err = mt_writer_lifecycle(writer, rows, MT_ARRAY_SIZE(rows));
+
+	return err ? err : mt_writer_mappings(writer, &mapping, 1);
+}
+
 static int write_stacks(struct mt_writer *writer)
 {
 	static uint8_t bytes[STACK_BYTES];
@@ -90,7 +113,8 @@ static void make_events(struct mt_event *events, uint32_t n, uint64_t *pool, uin
 		events[i] = (struct mt_event){ .time = *time, .begin = *time,
 					       .thread = (uint32_t)(r >> 20 & 3),
 					       .type = MT_EV_FREE };
-		if (*live < LIVE_MAX && (!*live || r >> 63)) {
+		/* First the heap grows, then it stays about as it is. */
+		if (*live < LIVE_MAX && (!*live || r >> 63 || (*live < LIVE_MAX / 2 && r >> 62))) {
 			events[i].type = MT_EV_MALLOC;
 			events[i].addr = pool[(*live)++];
 			events[i].size = 16 << (r >> 32 & 7);
@@ -119,7 +143,10 @@ static int write_events(struct mt_writer *writer, uint64_t n_events, uint64_t *t
 		make_events(events, n, pool, &live, time);
 		err = mt_writer_events(writer, events, n);
 		checkpoint.time = *time;
-		if (!err && done % CHECKPOINT_EVENTS == 0)
+		if (err || done % CHECKPOINT_EVENTS)
+			continue;
+		err = write_child(writer, 1 + (uint32_t)(done / CHECKPOINT_EVENTS), *time);
+		if (!err)
 			err = mt_writer_checkpoint(writer, &checkpoint);
 	}
 	free(events);
@@ -150,30 +177,90 @@ static int write_file(const char *path, uint64_t n_events)
 	return err;
 }
 
-static int measure(const char *program, const char *command, const char *path)
+static double now(void)
 {
-	struct timespec begin, end;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Everything about address spaces, and nothing else. */
+static int find_spaces(const char *path)
+{
+	uint32_t rows[MT_BLOCK_KINDS] = { 0 };
+	const struct mt_block *block;
+	struct mt_reader *reader;
+	double begin = now(), took;
+	int err = mt_reader_open(path, &reader);
+
+	if (err)
+		return err;
+	mt_reader_rewind(reader, MT_KIND_BIT(MT_BLOCK_LIFECYCLE) |
+				 MT_KIND_BIT(MT_BLOCK_MAPPINGS));
+	while ((err = mt_reader_next(reader, &block)) == 1)
+		rows[block->kind] += block->n;
+	mt_reader_free(reader);
+	took = (now() - begin) * 1e3;
+	printf("find %" PRIu32 " mappings and %" PRIu32 " forks, execs, exits: %.1f ms, %s 50\n",
+	       rows[MT_BLOCK_MAPPINGS], rows[MT_BLOCK_LIFECYCLE], took,
+	       took < 50 ? "under" : "NOT under");
+	return err;
+}
+
+/* The program and its arguments, of which the last is NULL. */
+static int measure(char *const *args)
+{
+	double begin = now();
 	struct rusage usage;
 	int status, null;
 	pid_t child;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	fflush(stdout);
 	child = fork();
 	if (!child) {
 		null = open("/dev/null", O_WRONLY);
 		if (null >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0)
-			execl(program, program, command, path, (char *)NULL);
+			execv(args[0], args);
 		_exit(127);
 	}
 	if (child < 0 || wait4(child, &status, 0, &usage) != child)
 		return -errno;
-	clock_gettime(CLOCK_MONOTONIC, &end);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
 		return -EIO;
-	printf("%s: %.1f s, at most %ld MiB\n", command,
-	       (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9,
-	       usage.ru_maxrss / 1024);
+	printf("%-10s %6.1f s, %6.1f s of processor time, at most %4ld MiB, %s 500\n", args[1],
+	       now() - begin,
+	       (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6,
+	       usage.ru_maxrss / 1024, usage.ru_maxrss < 500 * 1024 ? "under" : "NOT under");
 	return 0;
+}
+
+/* Each command; what they write goes to a folder that is removed. */
+static int measure_all(char *program, char *path)
+{
+	char dir[] = "/tmp/bench_report.XXXXXX", command[64], out[64];
+	char *const commands[][8] = {
+		{ program, "check", path, NULL },
+		{ program, "stat", "--no-cache", path, NULL },
+		{ program, "top", "--no-cache", path, NULL },
+		{ program, "folded", "--no-cache", path, NULL },
+		{ program, "symbolize", "--no-cache", "-o", out, path, NULL },
+		{ program, "pack", "--no-cache", "-o", out, path, NULL },
+		{ program, "export", "--to", "memtrack", path, out, NULL },
+		{ program, "dump", path, NULL },
+	};
+	size_t i;
+	int err = 0;
+
+	if (!mkdtemp(dir))
+		return -errno;
+	for (i = 0; i < MT_ARRAY_SIZE(commands) && !err; i++) {
+		snprintf(out, sizeof(out), "%s/%zu", dir, i);
+		err = measure(commands[i]);
+	}
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command) ? -EIO : err;
 }
 
 int main(int argc, char **argv)
@@ -187,9 +274,9 @@ int main(int argc, char **argv)
 	}
 	err = write_file(argv[2], n_events);
 	if (!err)
-		err = measure(argv[1], "stat", argv[2]);
+		err = find_spaces(argv[2]);
 	if (!err)
-		err = measure(argv[1], "top", argv[2]);
+		err = measure_all(argv[1], argv[2]);
 	if (err)
 		fprintf(stderr, "bench_report: %s\n", mt_strerror(err));
 	return err ? 2 : 0;
