@@ -1,5 +1,6 @@
 #include "report/aggregate.h"
 
+#include "common/error.h"
 #include "report/aggregate_impl.h"
 #include "report/mark_facts.h"
 #include "report/session.h"
@@ -7,7 +8,9 @@
 
 #include <errno.h>
 
-#define PREFETCH 12	/* events ahead */
+/* Events ahead. */
+#define PREFETCH_BLOCK 24
+#define PREFETCH_STACK 12
 
 static const struct mt_totals no_totals;
 
@@ -19,9 +22,9 @@ void mt_profile_free(struct mt_profile *profile)
 	mt_regions_free(profile->regions);
 	mt_id_map_release(&profile->ids);
 	free(profile->space_of);
-	free(profile->stacks);
+	mt_pages_free(profile->stacks, profile->stacks_cap, sizeof(*profile->stacks));
 	free(profile->stack_ids);
-	free(profile->threads);
+	mt_pages_free(profile->threads, (size_t)profile->n_threads + 1, sizeof(*profile->threads));
 	free(profile->processes);
 	free(profile);
 }
@@ -41,7 +44,7 @@ static int prepare(struct mt_profile *p, const struct mt_session *session)
 	if (err)
 		return err;
 	p->space_of = calloc((size_t)p->n_processes + 1, sizeof(*p->space_of));
-	p->threads = calloc((size_t)p->n_threads + 1, sizeof(*p->threads));
+	p->threads = mt_pages_alloc((size_t)p->n_threads + 1, sizeof(*p->threads));
 	p->processes = calloc((size_t)p->n_processes + 1, sizeof(*p->processes));
 	if (!p->space_of || !p->threads || !p->processes)
 		return -ENOMEM;
@@ -55,33 +58,45 @@ static int prepare(struct mt_profile *p, const struct mt_session *session)
 	return 0;
 }
 
+static int grow_stacks(struct mt_profile *p)
+{
+	uint32_t n = p->stacks_cap, cap = n ? n * 2 : 256;
+	struct mt_tally *stacks;
+	uint32_t *ids;
+
+	if (cap < n)
+		return -MT_E_LIMIT;
+	ids = realloc(p->stack_ids, cap * sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	p->stack_ids = ids;
+	stacks = mt_pages_alloc(cap, sizeof(*stacks));
+	if (!stacks)
+		return -ENOMEM;
+	if (n)
+		memcpy(stacks, p->stacks, n * sizeof(*stacks));
+	mt_pages_free(p->stacks, n, sizeof(*stacks));
+	p->stacks = stacks;
+	p->stacks_cap = cap;
+	return 0;
+}
+
 int mt_profile_find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot)
 {
-	uint32_t slot = mt_id_map_find(&p->ids, id), cap;
-	void *grown;
-	int err;
+	uint32_t slot = mt_id_map_find(&p->ids, id);
+	int err = 0;
 
 	if (slot != UINT32_MAX) {
 		*ret_slot = slot;
 		return 0;
 	}
 	slot = mt_id_map_count(&p->ids);
-	if (slot == p->stacks_cap) {
-		cap = slot ? slot * 2 : 256;
-		grown = realloc(p->stacks, cap * sizeof(*p->stacks));
-		if (!grown)
-			return -ENOMEM;
-		p->stacks = grown;
-		grown = realloc(p->stack_ids, cap * sizeof(*p->stack_ids));
-		if (!grown)
-			return -ENOMEM;
-		p->stack_ids = grown;
-		p->stacks_cap = cap;
-	}
-	err = mt_id_map_add(&p->ids, id);
+	if (slot == p->stacks_cap)
+		err = grow_stacks(p);
+	if (!err)
+		err = mt_id_map_add(&p->ids, id);
 	if (err)
 		return err;
-	memset(&p->stacks[slot], 0, sizeof(p->stacks[slot]));
 	p->stack_ids[slot] = id;
 	*ret_slot = slot;
 	return 0;
@@ -296,9 +311,11 @@ static int release_block(struct mt_profile *p, const struct mt_event *event, uin
 		p->totals.all.frees += share.blocks;
 		of_stack->frees += share.blocks;
 		of_thread->frees += share.blocks;
-		of_stack->temporary += temporary;
-		of_thread->temporary += temporary;
-		p->totals.all.temporary += temporary;
+		if (temporary) {
+			of_stack->temporary++;
+			of_thread->temporary++;
+			p->totals.all.temporary++;
+		}
 	}
 	if (thread->last_addr == event->addr)
 		thread->last_addr = 0;
@@ -371,23 +388,53 @@ static void pass_marks(struct mt_profile *p, uint64_t time)
 	}
 }
 
+static const struct mt_blocks_table *table_of(const struct mt_profile *p,
+					      const struct mt_event *event)
+{
+	uint32_t thread = event->thread < p->n_threads ? event->thread : p->n_threads;
+	uint32_t process = p->threads[thread].process;
+	uint32_t space = process == MT_NONE ? p->live.n - 1 : p->space_of[process];
+
+	return space == MT_NONE ? NULL : &p->live.spaces[space].blocks;
+}
+
+/*
+ * Live blocks and stacks are more than the caches hold: what events will read is fetched early.
+ * First where their block is; once that is here, the tally of the stack which it has. NULL, or
+ * what to fetch: __builtin_prefetch() takes anything.
+ */
+static inline const void *block_of(const struct mt_profile *p, const struct mt_event *event)
+{
+	const struct mt_blocks_table *table = table_of(p, event);
+
+	return table ? mt_blocks_place(table, event->addr) : NULL;
+}
+
+static inline const void *tally_of(const struct mt_profile *p, const struct mt_event *event)
+{
+	const struct mt_blocks_table *table;
+	const struct mt_live_block *block;
+	uint32_t slot;
+
+	if (mt_event_allocates(event->type)) {
+		slot = mt_id_map_find(&p->ids, event->stack);
+		return slot == UINT32_MAX ? NULL : &p->stacks[slot];
+	}
+	table = table_of(p, event);
+	block = table ? mt_blocks_glance(table, event->addr) : NULL;
+	return block ? &p->stacks[block->stack] : NULL;
+}
+
 static int take_batch(struct mt_profile *p, const struct mt_timeline_batch *batch)
 {
-	const struct mt_event *ahead;
-	uint32_t process, space;
 	size_t i;
 	int err;
 
 	for (i = 0; i < batch->n; i++) {
-		/* A table of live blocks is larger than the cache: fetch early what comes next. */
-		if (i + PREFETCH < batch->n) {
-			ahead = &batch->events[i + PREFETCH];
-			process = ahead->thread < p->n_threads ?
-				  p->threads[ahead->thread].process : MT_NONE;
-			space = process == MT_NONE ? MT_NONE : p->space_of[process];
-			if (space != MT_NONE)
-				mt_blocks_prefetch(&p->live.spaces[space].blocks, ahead->addr);
-		}
+		if (batch->n - i > PREFETCH_BLOCK)
+			__builtin_prefetch(block_of(p, &batch->events[i + PREFETCH_BLOCK]), 1);
+		if (batch->n - i > PREFETCH_STACK)
+			__builtin_prefetch(tally_of(p, &batch->events[i + PREFETCH_STACK]), 1);
 		if (batch->events[i].time >= p->mark_time)
 			pass_marks(p, batch->events[i].time);
 		p->totals.events_read += !mt_event_gives_up(batch->events[i].type);

@@ -30,10 +30,10 @@ struct mt_totals {
 	 * every one. Per stack, thread, process: those of its blocks.
 	 */
 	uint64_t frees;
-	uint64_t live_blocks;		/* never freed: at exit of their process, at the end */
-	uint64_t live_bytes;
 	uint64_t peak_blocks;		/* at the moment of the highest live bytes */
 	uint64_t peak_bytes;
+	uint64_t live_blocks;		/* never freed: at exit of their process, at the end */
+	uint64_t live_bytes;
 	/* Blocks freed by their thread before it allocated again; realloc frees nothing. */
 	uint64_t temporary;
 };

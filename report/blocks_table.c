@@ -1,5 +1,7 @@
 #include "report/blocks_table.h"
 
+#include "report/pages.h"
+
 #include <errno.h>
 #include <sys/auxv.h>
 
@@ -26,7 +28,7 @@ void mt_blocks_init(struct mt_blocks_table *table)
 
 void mt_blocks_release(struct mt_blocks_table *table)
 {
-	free(table->slots);
+	mt_pages_free(table->slots, table->cap, sizeof(*table->slots));
 	mt_blocks_init(table);
 }
 
@@ -38,7 +40,7 @@ int mt_blocks_grow(struct mt_blocks_table *table)
 	grown.cap = table->cap ? table->cap * 2 : FIRST_CAP;
 	grown.shift = 64 - (unsigned int)__builtin_ctzll(grown.cap);
 	grown.n = table->n;
-	grown.slots = calloc(grown.cap, sizeof(*grown.slots));
+	grown.slots = mt_pages_alloc(grown.cap, sizeof(*grown.slots));
 	if (!grown.slots)
 		return -ENOMEM;
 
@@ -50,7 +52,7 @@ int mt_blocks_grow(struct mt_blocks_table *table)
 			j = (j + 1) & (grown.cap - 1);
 		grown.slots[j] = table->slots[i];
 	}
-	free(table->slots);
+	mt_pages_free(table->slots, table->cap, sizeof(*table->slots));
 	*table = grown;
 	return 0;
 }

@@ -55,10 +55,28 @@ static inline struct mt_live_block *mt_blocks_find(const struct mt_blocks_table 
 	return NULL;
 }
 
-static inline void mt_blocks_prefetch(const struct mt_blocks_table *table, uint64_t addr)
+/*
+ * Where the block at addr stands, most likely: to be fetched early, by __builtin_prefetch() in the
+ * caller. GCC takes a function that does nothing else for one without effect, and leaves it out.
+ */
+static inline const void *mt_blocks_place(const struct mt_blocks_table *table, uint64_t addr)
 {
-	if (table->slots)
-		__builtin_prefetch(&table->slots[mt_blocks_home(table, addr)], 1);
+	return table->slots ? &table->slots[mt_blocks_home(table, addr)] : NULL;
+}
+
+/*
+ * The block at addr if it stands where it belongs, as most do; else NULL. For a look at what
+ * comes later, which may be wrong.
+ */
+static inline const struct mt_live_block *mt_blocks_glance(const struct mt_blocks_table *table,
+							   uint64_t addr)
+{
+	const struct mt_live_block *slot;
+
+	if (!table->slots)
+		return NULL;
+	slot = &table->slots[mt_blocks_home(table, addr)];
+	return slot->addr == addr ? slot : NULL;
 }
 
 /* Add a block whose address is not in the table and not 0: 0 or -ENOMEM. */

@@ -1,7 +1,8 @@
 /*
  * report/id_map.h - ids of any size to slots 0, 1, 2... in order of first appearance.
  *
- * Memory follows the number of distinct ids, not their size: an id is whatever a file says.
+ * Memory follows the number of distinct ids, not their size: an id is whatever a file says. Ids
+ * that are small for their number, as those of recordings are, have an array; others a table.
  */
 #ifndef MT_ID_MAP_H
 #define MT_ID_MAP_H
@@ -9,6 +10,9 @@
 #include "report/blocks_table.h"
 
 struct mt_id_map {
+	uint32_t n;
+	uint32_t n_small;
+	uint32_t *small;		/* by id: slot + 1; 0: none, or it is in the table */
 	struct mt_blocks_table table;	/* keyed by id, shifted to where addresses differ */
 };
 
@@ -17,38 +21,27 @@ static inline uint64_t mt_id_map_key(uint32_t id)
 	return ((uint64_t)id + 1) << 4;
 }
 
-static inline void mt_id_map_init(struct mt_id_map *map)
-{
-	mt_blocks_init(&map->table);
-}
-
-static inline void mt_id_map_release(struct mt_id_map *map)
-{
-	mt_blocks_release(&map->table);
-}
+void mt_id_map_init(struct mt_id_map *map);
+void mt_id_map_release(struct mt_id_map *map);
 
 /* How many ids, and the slot that the next new id gets. */
 static inline uint32_t mt_id_map_count(const struct mt_id_map *map)
 {
-	return (uint32_t)map->table.n;
+	return map->n;
 }
 
 /* Slot of id, or UINT32_MAX. */
 static inline uint32_t mt_id_map_find(const struct mt_id_map *map, uint32_t id)
 {
-	const struct mt_live_block *entry = mt_blocks_find(&map->table, mt_id_map_key(id));
+	const struct mt_live_block *entry;
 
+	if (id < map->n_small && map->small[id])
+		return map->small[id] - 1;
+	entry = mt_blocks_find(&map->table, mt_id_map_key(id));
 	return entry ? entry->stack : UINT32_MAX;
 }
 
 /* Give id, which has none, the next slot: 0 or -ENOMEM. */
-static inline int mt_id_map_add(struct mt_id_map *map, uint32_t id)
-{
-	struct mt_live_block entry = {
-		.addr = mt_id_map_key(id), .stack = mt_id_map_count(map),
-	};
-
-	return mt_blocks_add(&map->table, &entry);
-}
+int mt_id_map_add(struct mt_id_map *map, uint32_t id);
 
 #endif

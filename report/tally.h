@@ -11,13 +11,19 @@
 #define MT_TALLY_H
 
 #include "report/aggregate.h"
+#include "report/pages.h"
 #include "report/sample.h"
 
+#include <stddef.h>
+
+/* What every event changes is in the first cache line. */
 struct mt_tally {
-	struct mt_totals totals;	/* live_*: of exited processes, until mt_tally_finish() */
 	uint64_t bytes, blocks;		/* current */
 	uint64_t epoch;
-};
+	struct mt_totals totals;	/* live_*: of exited processes, until mt_tally_finish() */
+} __attribute__((aligned(MT_CACHE_LINE)));
+
+_Static_assert(offsetof(struct mt_tally, totals.live_blocks) == MT_CACHE_LINE, "two cache lines");
 
 static inline void mt_tally_touch(struct mt_tally *tally, uint64_t epoch)
 {

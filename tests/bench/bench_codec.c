@@ -12,7 +12,9 @@
 #include "common/error.h"
 #include "common/frame.h"
 #include "record/writer.h"
+#include "report/aggregate.h"
 #include "report/reader.h"
+#include "report/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -157,6 +159,20 @@ static int put_mappings(struct mt_writer *writer)
 	return err ? err : mt_writer_checkpoint(writer, &checkpoint);
 }
 
+static int put_threads(struct mt_writer *writer)
+{
+	struct mt_lifecycle row = { .type = MT_LC_START, .pid = 1, .name = "", .path = "" };
+	int err = mt_writer_lifecycle(writer, &row, 1);
+	uint32_t i;
+
+	for (i = 0; i < 4 && !err; i++) {
+		row = (struct mt_lifecycle){ .type = MT_LC_THREAD, .thread = i, .tid = 1 + i,
+					     .name = "", .path = "" };
+		err = mt_writer_lifecycle(writer, &row, 1);
+	}
+	return err;
+}
+
 static int bench_write(int fd, const struct mt_event *events, uint32_t n)
 {
 	static const struct mt_header header = {
@@ -174,6 +190,7 @@ static int bench_write(int fd, const struct mt_event *events, uint32_t n)
 	err = mt_writer_open(fd, &header, &writer);
 	if (err)
 		return err;
+	err = put_threads(writer);
 	for (i = 0; i < n && !err; i += take) {
 		take = n - i < NEAR ? n - i : NEAR;
 		start = bring(near, events + i, take);
@@ -212,6 +229,30 @@ static int bench_read(const char *path, uint32_t n)
 	mt_reader_free(reader);
 	report("read, decompress, decode", n, seconds() - start, 0);
 	return err ? err : got == n && sum ? 0 : -MT_E_CORRUPT;
+}
+
+/* What mt-report stat and top do with them. */
+static int bench_profile(const char *path, uint32_t n)
+{
+	struct mt_session *session = NULL;
+	struct mt_profile *profile = NULL;
+	struct mt_reader *reader;
+	double start = seconds();
+	int err;
+
+	err = mt_reader_open(path, &reader);
+	if (err)
+		return err;
+	err = mt_session_load(reader, &session);
+	if (!err)
+		err = mt_profile_build(reader, session, NULL, &profile);
+	report("read, decode, aggregate", n, seconds() - start, 0);
+	if (!err && mt_profile_totals(profile)->events_read < n)
+		err = -MT_E_CORRUPT;
+	mt_profile_free(profile);
+	mt_session_free(session);
+	mt_reader_free(reader);
+	return err;
 }
 
 /* The mappings alone: nothing else should be decompressed. */
@@ -274,6 +315,8 @@ int main(int argc, char **argv)
 			err = bench_decode(events, n);
 		if (!err)
 			err = bench_read(path, n);
+		if (!err)
+			err = bench_profile(path, n);
 		if (!err)
 			err = bench_find(path);
 	}
