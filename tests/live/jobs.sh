@@ -95,7 +95,7 @@ until_true 10 [ -s out.txt ]
 kill -STOP "$recorder"
 : >go
 target=$(head -n 1 out.txt)
-until_true 10 is_stopped "$target"
+until_true 30 is_stopped "$target"
 is 'nobody answers: stopped' "$(state_of "$target")" T
 kill -CONT "$recorder"
 wait "$recorder"
