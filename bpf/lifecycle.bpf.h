@@ -32,6 +32,15 @@ static __always_inline bool my_turn(struct mt_task_state *state, enum turn what,
 	return true;
 }
 
+/* What the process itself takes for its number: it names files by it. */
+static __always_inline __u32 own_pid_of(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
+	struct upid *upid = number_at(pid, BPF_CORE_READ(pid, level));
+
+	return BPF_CORE_READ(upid, nr);
+}
+
 static __always_inline void submit_fork(struct task_struct *parent, struct task_struct *child,
 					__u32 kind)
 {
@@ -46,7 +55,7 @@ static __always_inline void submit_fork(struct task_struct *parent, struct task_
 	rec->child_pid = pid_of(child);
 	rec->child_tid = tid_of(child);
 	rec->shares_memory = child->mm == parent->mm;
-	rec->pad = 0;
+	rec->own_pid = own_pid_of(child);
 	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), child->comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	check_pressure(&events, ring_limit);
@@ -114,7 +123,7 @@ static __always_inline void submit_exec(struct task_struct *task, int old_pid,
 	}
 	fill_hdr(&rec->hdr, MT_RING_EXEC, 0, bpf_ktime_get_ns());
 	rec->old_tid = old_pid == task->pid ? rec->hdr.tid : (__u32)old_pid;
-	rec->pad = 0;
+	rec->own_pid = own_pid_of(task);
 	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), task->comm);
 	rec->path[0] = 0;
 	bpf_probe_read_kernel_str(rec->path, sizeof(rec->path), bprm->filename);

@@ -91,14 +91,14 @@ struct mt_ring_fork {
 	__u32 child_pid;
 	__u32 child_tid;
 	__u32 shares_memory;
-	__u32 pad;
+	__u32 own_pid;		/* child_pid in the child's own pid namespace */
 	char comm[MT_RING_COMM];
 };
 
 struct mt_ring_exec {
 	struct mt_ring_hdr hdr;
 	__u32 old_tid;		/* not hdr.tid if a thread other than the leader called exec */
-	__u32 pad;
+	__u32 own_pid;		/* hdr.pid in the process's own pid namespace */
 	char comm[MT_RING_COMM];
 	char path[MT_RING_PATH];
 };

@@ -46,6 +46,7 @@ static const struct mt_field lifecycle_fields[] = {
 	F(U32, process, 0),
 	F(U32, parent, TYPE(MT_LC_FORK)),
 	F(U32, pid, LC_PROCESS),
+	F(U32, own_pid, TYPE(MT_LC_OWN_PID)),
 	F(U32, thread, LC_THREAD),
 	F(U32, tid, TYPE(MT_LC_THREAD)),
 	F(BOOL, shares_memory, TYPE(MT_LC_FORK)),

@@ -72,6 +72,7 @@ enum mt_lifecycle_type {
 	MT_LC_THREAD = 5,	/* defines a thread index; also for each process's first thread */
 	MT_LC_THREAD_EXIT = 6,
 	MT_LC_NAME = 7,		/* a thread changed its name */
+	MT_LC_OWN_PID = 8,	/* a process knows itself by another number than pid */
 	MT_LC_TYPES
 };
 
@@ -81,6 +82,7 @@ struct mt_lifecycle {
 	uint32_t process;	/* process index; fork: the new process */
 	uint32_t parent;	/* fork: the parent's process index */
 	uint32_t pid;		/* start, fork: the process id */
+	uint32_t own_pid;	/* own_pid: in the process's own pid namespace */
 	uint32_t thread;	/* thread, thread_exit, name: thread index */
 	uint32_t tid;		/* thread: the thread id */
 	bool shares_memory;	/* fork: CLONE_VM, one address space with the parent until exec */

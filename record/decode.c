@@ -326,6 +326,18 @@ static int decode_region(struct mt_decoder *decoder, const struct mt_ring_region
 	return 0;
 }
 
+/* Only of those that have another one: a namespace of their own is rare. */
+static int add_own_pid(struct mt_decoder *decoder, uint32_t process, uint64_t time, uint32_t pid,
+		       uint32_t own_pid)
+{
+	struct mt_lifecycle row = {
+		.type = MT_LC_OWN_PID, .time = time, .process = process, .own_pid = own_pid,
+		.name = "", .path = "",
+	};
+
+	return own_pid && own_pid != pid ? add_lifecycle(decoder, &row) : 0;
+}
+
 static int decode_fork(struct mt_decoder *decoder, const struct mt_ring_fork *rec)
 {
 	struct mt_lifecycle row = {
@@ -350,6 +362,9 @@ static int decode_fork(struct mt_decoder *decoder, const struct mt_ring_fork *re
 	if (row.process == MT_ID_NONE)
 		return -EOVERFLOW;
 	err = add_lifecycle(decoder, &row);
+	if (!err)
+		err = add_own_pid(decoder, row.process, rec->hdr.time, rec->child_pid,
+				  rec->own_pid);
 	if (err)
 		return err;
 	return define_thread(decoder, row.process, rec->child_tid, rec->hdr.time, rec->comm,
@@ -373,7 +388,9 @@ static int decode_exec(struct mt_decoder *decoder, const struct mt_ring_exec *re
 			return err;
 		mt_id_table_end(decoder->threads, rec->old_tid, rec->hdr.time);
 	}
-	return add_lifecycle(decoder, &row);
+	err = add_lifecycle(decoder, &row);
+	return err ? err : add_own_pid(decoder, row.process, rec->hdr.time, rec->hdr.pid,
+				       rec->own_pid);
 }
 
 /* The end of what nobody has told of is no news. */

@@ -203,7 +203,7 @@ void mt_jit_map_key(const struct mt_jit *jit, uint32_t process, char *path,
 {
 	const struct mt_process *p = mt_session_process(jit->session, process);
 
-	snprintf(path, MT_JIT_PATH_MAX, "/tmp/perf-%u.map", p->pid);
+	snprintf(path, MT_JIT_PATH_MAX, "/tmp/perf-%u.map", p->own_pid);
 	/* No inode: pids are used again, but not by processes that start at one time. */
 	*ret_key = (struct mt_file){ .path = path, .generation = p->start };
 }

@@ -17,6 +17,7 @@ struct mt_session;
 
 struct mt_process {
 	uint32_t pid;
+	uint32_t own_pid;	/* as it knows itself, in its own pid namespace */
 	uint32_t parent;	/* index, MT_NONE for a first process */
 	uint64_t start;
 	uint64_t end;		/* UINT64_MAX if it was alive at the end */

@@ -81,6 +81,11 @@ static int take_row(struct mt_session *session, const struct mt_lifecycle *row)
 	struct mt_lifecycle copy = *row;
 	struct mt_process *process;
 
+	/* No step of its life. */
+	if (row->type == MT_LC_OWN_PID) {
+		session->processes[row->process].own_pid = row->own_pid;
+		return 0;
+	}
 	copy.name = mt_intern_text(session->strings, row->name);
 	copy.path = mt_intern_text(session->strings, row->path);
 	if (!copy.name || !copy.path)
@@ -93,6 +98,7 @@ static int take_row(struct mt_session *session, const struct mt_lifecycle *row)
 		}
 		process = &session->processes[row->process];
 		process->pid = row->pid;
+		process->own_pid = row->pid;
 		process->parent = copy.parent;
 		process->start = row->time;
 	} else if (row->type == MT_LC_THREAD) {

@@ -57,6 +57,23 @@ record 'both' "$WORKLOADS/compiles" both
 calls 'both: times count' ';repeat;first;allocate;' 101
 everywhere both
 
+# In a pid namespace of its own, where it is another number: its file is named by that.
+record 'map in a namespace' unshare -p -f --mount-proc "$WORKLOADS/compiles" map
+is 'map in a namespace: its own number' "$(pid)" 1
+calls 'map in a namespace: what was there last' ';repeat;second;allocate;' 313
+everywhere 'map in a namespace'
+# With a root of its own its /tmp is another one too.
+mkdir -p jail/tmp jail/proc
+cp "$WORKLOADS/compiles" jail
+for lib in $(ldd jail/compiles | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p'); do
+	mkdir -p "jail${lib%/*}"
+	cp -L "$lib" "jail$lib"
+done
+record 'map of another /tmp' unshare -p -f chroot jail /compiles map
+calls 'map of another /tmp: not found here' ';repeat;second;allocate;' 0
+is 'map of another /tmp: found below its root' "$(mt-report folded --by count --sysroot jail run.mt 2>/dev/null |
+	awk '/;repeat;second;allocate;/ { n += $NF } END { print n + 0 }')" 313
+
 # Files that somebody else may have put there.
 record 'touched' "$WORKLOADS/compiles" map
 map=/tmp/perf-$(pid).map

@@ -20,7 +20,7 @@ EVENT_TYPES = [None, "malloc", "calloc", "realloc", "aligned", "free", "mmap", "
 FREE, MMAP, MUNMAP, REALLOC, MREMAP, BRK, ALIGNED = 5, 6, 7, 3, 8, 9, 4
 LIFECYCLE = {
     "parent": {2}, "pid": {1, 2}, "thread": {5, 6, 7}, "tid": {5}, "shares_memory": {2},
-    "status": {4}, "name": {1, 3, 5, 7}, "path": {3},
+    "own_pid": {8}, "status": {4}, "name": {1, 3, 5, 7}, "path": {3},
 }
 MAPPINGS = {
     "start": {2, 3}, "end": {2, 3}, "offset": {2}, "dev_major": {2}, "dev_minor": {2},
@@ -38,7 +38,7 @@ PACKED = {
 MARKS = {"name": {1}}
 SPARSE = {"lifecycle": LIFECYCLE, "mappings": MAPPINGS, "coverage": COVERAGE, "packed": PACKED,
           "marks": MARKS}
-KNOWN_TYPES = {"lifecycle": range(1, 8), "mappings": range(1, 4), "coverage": range(1, 4),
+KNOWN_TYPES = {"lifecycle": range(1, 9), "mappings": range(1, 4), "coverage": range(1, 4),
                "packed": range(1, 3), "marks": range(1, 4)}
 
 

@@ -46,6 +46,7 @@ static const struct mt_lifecycle fixture_lifecycle[] = {
 	{ .time = 0, .type = MT_LC_NAME, .process = 1, .thread = UINT32_MAX, .name = "",
 	  .path = "" },
 	{ .time = 9, .type = MT_LC_THREAD_EXIT, .process = 1, .thread = 7, .name = "", .path = "" },
+	{ .time = 9, .type = MT_LC_OWN_PID, .process = 1, .own_pid = 7, .name = "", .path = "" },
 	{ .time = 10, .type = MT_LC_EXIT, .process = 1, .status = INT32_MIN, .name = "",
 	  .path = "" },
 };

@@ -135,6 +135,35 @@ Test(decode, a_reused_pid_is_another_process)
 	cr_assert_eq(block->lifecycle[4].process, 2);
 }
 
+Test(decode, a_process_with_another_number_of_its_own)
+{
+	struct mt_ring_fork child = {
+		.hdr = hdr(MT_RING_FORK, 100, 100, 20), .child_pid = 200, .child_tid = 200,
+		.own_pid = 1, .comm = "sh",
+	};
+	struct mt_ring_exec same = {
+		.hdr = hdr(MT_RING_EXEC, 100, 100, 30), .old_tid = 100, .own_pid = 100,
+	};
+	struct mt_ring_exec other = {
+		.hdr = hdr(MT_RING_EXEC, 200, 200, 40), .old_tid = 200, .own_pid = 1,
+	};
+	const struct mt_block *block;
+
+	cr_assert_eq(mt_decoder_event(decoder, &child, sizeof(child)), 0);
+	cr_assert_eq(mt_decoder_event(decoder, &same, sizeof(same)), 0);
+	cr_assert_eq(mt_decoder_event(decoder, &other, sizeof(other)), 0);
+	block = written(MT_BLOCK_LIFECYCLE);
+	/* Two of the first process, then fork, number, thread, exec, exec, number. */
+	cr_assert_eq(block->n, 8u, "%u rows", block->n);
+	cr_expect_eq(block->lifecycle[3].type, MT_LC_OWN_PID);
+	cr_expect_eq(block->lifecycle[3].process, 1);
+	cr_expect_eq(block->lifecycle[3].own_pid, 1);
+	cr_expect_eq(block->lifecycle[5].type, MT_LC_EXEC);
+	cr_expect_eq(block->lifecycle[6].type, MT_LC_EXEC);
+	cr_expect_eq(block->lifecycle[7].type, MT_LC_OWN_PID);
+	cr_expect_eq(block->lifecycle[7].process, 1);
+}
+
 Test(decode, mappings_find_the_process_of_their_time_even_after_its_end)
 {
 	struct mt_ring_exit end = { .hdr = hdr(MT_RING_EXIT, 200, 200, 30) };
