@@ -131,14 +131,7 @@ static int load_profile(struct mt_analysis *a, unsigned int needs)
 /* Files of fewer frames are read before anybody could look. */
 #define FRAMES_TOLD 64u
 
-struct progress {
-	mt_progress_fn fn;
-	void *arg;
-	const char *doing;
-	uint32_t percent;	/* told last */
-};
-
-static void doing(struct progress *progress, const char *what)
+void mt_progress_begin(struct mt_progress *progress, const char *what)
 {
 	progress->doing = what;
 	progress->percent = 0;
@@ -146,10 +139,9 @@ static void doing(struct progress *progress, const char *what)
 		progress->fn(progress->arg, what);
 }
 
-/* mt_reader_told_fn */
-static void read_on(void *arg, uint32_t frame, uint32_t frames)
+void mt_progress_read_on(void *arg, uint32_t frame, uint32_t frames)
 {
-	struct progress *progress = arg;
+	struct mt_progress *progress = arg;
 	uint32_t percent = (uint32_t)((uint64_t)frame * 100 / frames);
 	char text[64];
 
@@ -163,32 +155,32 @@ static void read_on(void *arg, uint32_t frame, uint32_t frames)
 /* Each stage needs those before it; an error ends them all. */
 static int run_stages(struct mt_analysis *a, unsigned int needs,
 		      const struct mt_module_options *options, struct mt_range_wanted *range,
-		      struct progress *progress)
+		      struct mt_progress *progress)
 {
 	int err;
 
-	doing(progress, "reading processes");
+	mt_progress_begin(progress, "reading processes");
 	err = mt_run_load(a->reader, &a->run);
 	if (!err)
 		err = find_range(a, range);
 	if (!err)
 		err = mt_session_load(a->reader, &a->session);
 	if (!err && needs & MT_NEED_PROFILE) {
-		doing(progress, "replaying events");
+		mt_progress_begin(progress, "replaying events");
 		err = load_profile(a, needs);
 	}
 	if (!err && needs & (MT_NEED_PATHS | MT_NEED_NAMES | MT_NEED_MODULES))
 		err = load_symbolizer(a, options);
 	if (!err && needs & MT_NEED_PATHS) {
-		doing(progress, "unwinding stacks");
+		mt_progress_begin(progress, "unwinding stacks");
 		err = load_paths(a);
 	}
 	if (!err && needs & MT_NEED_NAMES) {
-		doing(progress, "naming functions");
+		mt_progress_begin(progress, "naming functions");
 		err = mt_names_load(name_frame, a->symbolizer, a->paths, a->workers, &a->names);
 	}
 	if (!err && needs & MT_NEED_MODULES) {
-		doing(progress, "checking modules");
+		mt_progress_begin(progress, "checking modules");
 		err = mt_modules_load(a->session, a->symbolizer, a->paths, a->names, &a->modules);
 	}
 	if (!err && a->symbolizer)
@@ -200,7 +192,7 @@ int mt_analysis_load(const char *path, unsigned int needs, const struct mt_modul
 		     unsigned int threads, struct mt_range_wanted *range, mt_progress_fn progress,
 		     void *arg, struct mt_analysis *ret_analysis)
 {
-	struct progress told = { .fn = progress, .arg = arg };
+	struct mt_progress told = { .fn = progress, .arg = arg };
 	struct mt_analysis a = {
 		.debuginfod = options->debuginfod, .cache = options->cache,
 		.folder = options->profile,
@@ -212,7 +204,7 @@ int mt_analysis_load(const char *path, unsigned int needs, const struct mt_modul
 	if (!err)
 		err = mt_reader_use(a.reader, a.workers);
 	if (!err) {
-		mt_reader_tell(a.reader, read_on, &told);
+		mt_reader_tell(a.reader, mt_progress_read_on, &told);
 		err = run_stages(&a, needs, options, range, &told);
 		mt_reader_tell(a.reader, NULL, NULL);
 	}

@@ -55,6 +55,17 @@ struct mt_analysis {
 /* Told what is being done, for a progress line. May be NULL. */
 typedef void (*mt_progress_fn)(void *arg, const char *doing);
 
+struct mt_progress {
+	mt_progress_fn fn;	/* NULL: nobody is told */
+	void *arg;
+	const char *doing;
+	uint32_t percent;	/* told last */
+};
+
+/* What is done from here on; and for mt_reader_tell(), with progress: how much of a pass is. */
+void mt_progress_begin(struct mt_progress *progress, const char *doing);
+void mt_progress_read_on(void *progress, uint32_t frame, uint32_t frames);
+
 /* From which mark to which; where there is no such mark, one line in error. */
 struct mt_range_wanted {
 	const char *marks[2];	/* as mt_mark_facts_find() takes them; NULL: all of the run */

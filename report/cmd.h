@@ -42,6 +42,8 @@ static inline unsigned int mt_cmd_events(const struct mt_report_opts *opts)
 }
 /* Progress of what comes after; NULL ends it. */
 void mt_cmd_progress(void *unused, const char *doing);
+/* The same, with how far the passes of this reader are; NULL ends it. */
+void mt_cmd_watch(struct mt_reader *reader, const char *doing);
 
 /* Colours if standard output is a terminal that wants them. */
 const struct mt_style *mt_cmd_style(void);

@@ -82,9 +82,11 @@ int mt_cmd_check(const struct mt_report_opts *opts)
 		mt_workers_free(workers);
 		return mt_cmd_fail(opts->file, err);
 	}
+	mt_cmd_watch(reader, "checking");
 	err = mt_reader_use(reader, workers);
 	if (!err)
 		err = count(reader, &counts);
+	mt_cmd_watch(reader, NULL);
 	mt_reader_end(reader, &end);
 	if (!err && end.kind == MT_END_COMPLETE)
 		err = check_trailer(mt_reader_trailer(reader), &counts, &problems);

@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "report/cache.h"
 #include "report/debuginfod.h"
+#include "report/reader.h"
 #include "report/profile_read.h"
 
 #include <errno.h>
@@ -62,6 +63,14 @@ void mt_cmd_progress(void *unused, const char *doing)
 		fprintf(stderr, "mt-report: %s...", doing);
 	fflush(stderr);
 	pthread_mutex_unlock(&lock);
+}
+
+void mt_cmd_watch(struct mt_reader *reader, const char *doing)
+{
+	static struct mt_progress progress = { .fn = mt_cmd_progress };
+
+	mt_reader_tell(reader, doing ? mt_progress_read_on : NULL, &progress);
+	mt_progress_begin(&progress, doing);
 }
 
 /*

@@ -4,6 +4,8 @@
 #include "report/render_dump.h"
 #include "report/timeline.h"
 
+#include <unistd.h>
+
 struct dump {
 	const struct mt_analysis *analysis;
 	bool json;
@@ -98,7 +100,11 @@ int mt_cmd_dump(const struct mt_report_opts *opts)
 		return MT_EXIT_NO_RESULT;
 	dump.start = analysis.run.header->start_time;
 	mt_analysis_range(&analysis, &dump.from, &dump.until);
+	/* What it prints shows on a terminal how far it is. */
+	if (!isatty(STDOUT_FILENO))
+		mt_cmd_watch(analysis.reader, "printing events");
 	err = put_all(&dump);
+	mt_cmd_watch(analysis.reader, NULL);
 	/* Only now is it known how far the events could be read. */
 	if (!err) {
 		mt_reader_end(analysis.reader, &analysis.end);

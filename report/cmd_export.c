@@ -11,9 +11,9 @@ int mt_cmd_export(const struct mt_report_opts *opts)
 
 	if (!mt_cmd_load(opts, 0, &analysis))
 		return MT_EXIT_NO_RESULT;
-	mt_cmd_progress(NULL, "exporting");
+	mt_cmd_watch(analysis.reader, "exporting");
 	err = mt_export_memtrack(opts->output, &analysis, &path);
-	mt_cmd_progress(NULL, NULL);
+	mt_cmd_watch(analysis.reader, NULL);
 	if (err) {
 		code = mt_cmd_fail(opts->output, err);
 		goto out;

@@ -33,9 +33,9 @@ int mt_cmd_pack(const struct mt_report_opts *opts)
 		free(name);
 		return MT_EXIT_NO_RESULT;
 	}
-	mt_cmd_progress(NULL, "packing modules");
+	mt_cmd_watch(analysis.reader, "packing");
 	err = mt_pack_write(name, &analysis, opts->with_binaries, &summary);
-	mt_cmd_progress(NULL, NULL);
+	mt_cmd_watch(analysis.reader, NULL);
 	if (err) {
 		code = mt_cmd_fail(name, err);
 		goto out;

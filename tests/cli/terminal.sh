@@ -3,11 +3,11 @@
 /usr/bin/python3 - "$TESTDATA/golden/tree.mt" <<'PY'
 import os, pty, re, sys
 
-def run(**env):
+def run(*args, **env):
     pid, fd = pty.fork()
     if not pid:
         os.environ.update(env)
-        os.execvp("mt-report", ["mt-report", "top", "-n", "1", sys.argv[1]])
+        os.execvp("mt-report", ["mt-report", *(args or ("top", "-n", "1")), sys.argv[1]])
     out = b""
     while True:
         try:
@@ -29,6 +29,9 @@ colour, plain, dumb = run(TERM="xterm"), run(TERM="xterm", NO_COLOR="1"), run(TE
 print("colour", "\x1b[1m" in colour, "\x1b[1m" in plain, "\x1b" in dumb)
 print("progress", *re.findall(r"mt-report: ([a-z ]+)\.\.\.", colour), sep="\n  ")
 print("progress", "..." in dumb)
+for args in ("check",), ("pack", "-o", "pack"):
+    text = run(*args, TERM="xterm")
+    print(args[0], re.findall(r"mt-report: ([a-z ]+)\.\.\.", text)[-1], "..." in shown(text))
 print("the same stays", shown(colour) == shown(plain) == shown(dumb))
 print("problems told once", shown(colour).count("refused"))
 PY
