@@ -1,10 +1,11 @@
 /*
  * report/jit.h - names of code that processes compiled at run time, from the files they left.
  *
- * /tmp/perf-PID.map, with the number that the process knows itself by, is taken if it was last written while that process ran, and by somebody who is
- * believed: this user or root; root believes its owner. A jitdump (jit-PID.dump) is known by having
- * been mapped, like any file. Of a pack, what was taken when it was made. Both are read on
- * first use; that they are not there is no fault.
+ * /tmp/perf-PID.map, with the number that the process knows itself by, is taken if it was last
+ * written while that process ran, and by somebody who is believed: this user or root; root
+ * believes its owner. A jitdump (jit-PID.dump) is known by having been mapped, like any file. Of
+ * a pack, what was taken when it was made. Both are read on first use; that they are not there is
+ * no fault.
  */
 #ifndef MT_JIT_H
 #define MT_JIT_H
