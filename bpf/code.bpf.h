@@ -67,9 +67,9 @@ static long add_chunk(__u32 i, struct code_change *range)
 	chunk = &range->code->chunks[n & (MT_CODE_CHUNKS - 1)];
 	pages = pages_in_chunk(n, range->start, range->end);
 	/* Other threads of the process may be here too. */
-	if (__sync_val_compare_and_swap(&chunk->tag, 0, tag) != 0 && chunk->tag != tag)
+	if (!take_place(&chunk->tag, tag) && chunk->tag != tag)
 		chunk->tag = MT_CODE_ANY;
-	__sync_fetch_and_or(&chunk->pages, pages);
+	set_bits(&chunk->pages, pages);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ static long clear_chunk(__u32 i, struct code_change *range)
 	/* Pages of another chunk in this place may be the ones that stay. */
 	if (chunk->tag == MT_CODE_ANY)
 		return 0;
-	__sync_fetch_and_and(&chunk->pages, ~pages);
+	clear_bits(&chunk->pages, pages);
 	if (!chunk->pages)
 		chunk->tag = 0;
 	return 0;
@@ -112,7 +112,7 @@ static long take_range(__u32 i, struct code_change *range)
 {
 	struct mt_code_span *place = &range->code->ranges[i & (MT_CODE_RANGES - 1)];
 
-	if (place->start || __sync_val_compare_and_swap(&place->start, 0, range->start) != 0)
+	if (place->start || !take_place(&place->start, range->start))
 		return 0;
 	place->end = range->end;
 	if (range->code->n_ranges <= i)
@@ -144,7 +144,7 @@ static long clear_range(__u32 i, struct code_change *range)
 
 static __always_inline __u64 new_generation(void)
 {
-	return __sync_fetch_and_add(&next_generation, 1) + 1;
+	return next_number(&next_generation);
 }
 
 static __always_inline struct mt_process_code *process_code(__u32 pid)
@@ -152,8 +152,109 @@ static __always_inline struct mt_process_code *process_code(__u32 pid)
 	return bpf_map_lookup_elem(&codes, &pid);
 }
 
+#ifdef MT_OLD_KERNEL
+
+/*
+ * Of all that can be had there only a map tells who of two was first: its entries are locks. And
+ * the ranges and chunks of a process are too many to be one loop for the verifier.
+ */
+#define LOCK_TRIES 256
+#define PIECE 16
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} code_locks SEC(".maps");
+
+static __always_inline bool lock_code(__u32 pid)
+{
+	__u8 value = 0;
+	__u32 i;
+
+	for (i = 0; i < LOCK_TRIES; i++)
+		if (!bpf_map_update_elem(&code_locks, &pid, &value, BPF_NOEXIST))
+			return true;
+	return false;
+}
+
+static __always_inline void unlock_code(__u32 pid)
+{
+	bpf_map_delete_elem(&code_locks, &pid);
+}
+
+#define EACH(fn)							\
+	for (i = 0; i < PIECE; i++)					\
+		if (fn(first + i, &range))				\
+			break
+
+enum change {
+	FIND_RANGE,
+	TAKE_RANGE,
+	CLEAR_RANGE,
+	ADD_CHUNK,
+	CLEAR_CHUNK,
+};
+
+/* One step of a change for some of the ranges or chunks, from number first on: its hits. */
+__noinline __u64 change_some(__u32 pid, __u64 start, __u64 end, __u32 first, __u32 what)
+{
+	struct code_change range = { .start = start, .end = end };
+	__u32 i;
+
+	range.code = process_code(pid);
+	if (!range.code || first > MT_CODE_CHUNKS)
+		return 0;
+	switch (what) {
+	case FIND_RANGE:
+		EACH(find_range);
+		break;
+	case TAKE_RANGE:
+		EACH(take_range);
+		break;
+	case CLEAR_RANGE:
+		EACH(clear_range);
+		break;
+	case ADD_CHUNK:
+		EACH(add_chunk);
+		break;
+	case CLEAR_CHUNK:
+		EACH(clear_chunk);
+		break;
+	}
+	return range.hit;
+}
+
+/* The steps that look for one range are over when it has been found. */
+static __always_inline void change_all(struct code_change *range, __u32 pid, enum change what)
+{
+	__u32 i, n = what < ADD_CHUNK ? MT_CODE_RANGES : MT_CODE_CHUNKS + (what == ADD_CHUNK);
+
+	for (i = 0; i < n; i += PIECE) {
+		range->hit |= change_some(pid, range->start, range->end, i, what);
+		if (what < CLEAR_RANGE && range->hit)
+			break;
+	}
+}
+
+#define find_ranges(range) change_all(range, pid, FIND_RANGE)
+#define take_ranges(range) change_all(range, pid, TAKE_RANGE)
+#define clear_ranges(range) change_all(range, pid, CLEAR_RANGE)
+#define add_chunks(range) change_all(range, pid, ADD_CHUNK)
+#define clear_chunks(range) change_all(range, pid, CLEAR_CHUNK)
+
+#else
+#define find_ranges(range) repeat(code->n_ranges, find_range, range)
+#define take_ranges(range) repeat(MT_CODE_RANGES, take_range, range)
+#define clear_ranges(range) repeat(code->n_ranges, clear_range, range)
+#define add_chunks(range) repeat(MT_CODE_CHUNKS + 1, add_chunk, range)
+#define clear_chunks(range) repeat(MT_CODE_CHUNKS, clear_chunk, range)
+#endif
+
 /* [start, end) has become executable. */
-static __always_inline void code_add(struct mt_process_code *code, __u64 start, __u64 end)
+static __always_inline void add_range(__u32 pid, struct mt_process_code *code, __u64 start,
+				      __u64 end)
 {
 	struct code_change range = { .code = code, .start = start, .end = end };
 
@@ -168,34 +269,83 @@ static __always_inline void code_add(struct mt_process_code *code, __u64 start, 
 		code->lowest = start;
 	if (end > code->highest)
 		code->highest = end;
-	bpf_loop(code->n_ranges, find_range, &range, 0);
+	find_ranges(&range);
 	if (!range.hit)
-		bpf_loop(MT_CODE_RANGES, take_range, &range, 0);
+		take_ranges(&range);
 	if (!range.hit)
 		code->more_ranges = 1;
 	if (end - start > (__u64)MT_CODE_CHUNKS << MT_CODE_CHUNK_SHIFT)
 		code->unknown = 1;
 	else
-		bpf_loop(MT_CODE_CHUNKS + 1, add_chunk, &range, 0);
+		add_chunks(&range);
 }
 
 /* [start, end) is unmapped or replaced. Was any of it executable? */
-static __always_inline bool code_clear(struct mt_process_code *code, __u64 start, __u64 end)
+static __always_inline bool drop_range(__u32 pid, struct mt_process_code *code, __u64 start,
+				       __u64 end)
 {
 	struct code_change range = { .code = code, .start = start, .end = end };
 
 	if (end <= start || end <= code->lowest || start >= code->highest)
 		return false;
-	bpf_loop(code->n_ranges, clear_range, &range, 0);
+	clear_ranges(&range);
 	if (!range.hit && !code->more_ranges)
 		return false;
-	bpf_loop(MT_CODE_CHUNKS, clear_chunk, &range, 0);
+	clear_chunks(&range);
 	if (!range.hit)
 		return false;
 	code->generation = new_generation();
 	code->shared = 0;
 	return true;
 }
+
+#ifdef MT_OLD_KERNEL
+
+/* Both of the current process, or of this one; one at a time. */
+__noinline int change_code(__u32 pid, __u64 start, __u64 end, __u32 goes)
+{
+	struct mt_process_code *code = process_code(pid);
+	bool hit = false;
+
+	if (!code)
+		return 0;
+	if (!lock_code(pid)) {
+		/* From now on any word may be a code address: more stacks, but none is wrong. */
+		code->unknown = 1;
+		code->generation = new_generation();
+		return 1;
+	}
+	if (goes)
+		hit = drop_range(pid, code, start, end);
+	else
+		add_range(pid, code, start, end);
+	unlock_code(pid);
+	return hit;
+}
+
+static __always_inline void code_add_for(__u32 pid, struct mt_process_code *code, __u64 start,
+					 __u64 end)
+{
+	change_code(pid, start, end, 0);
+}
+
+static __always_inline void code_add(struct mt_process_code *code, __u64 start, __u64 end)
+{
+	change_code(current_id() >> 32, start, end, 0);
+}
+
+static __always_inline bool code_clear(struct mt_process_code *code, __u64 start, __u64 end)
+{
+	if (end <= start || end <= code->lowest || start >= code->highest)
+		return false;
+	return change_code(current_id() >> 32, start, end, 1);
+}
+
+#else
+#define code_add(code, start, end) add_range(0, code, start, end)
+#define code_add_for(pid, code, start, end) add_range(0, code, start, end)
+#define code_clear(code, start, end) drop_range(0, code, start, end)
+#endif
 
 /* A new program: nothing is executable yet. */
 static __always_inline struct mt_process_code *code_reset(__u32 pid)
@@ -215,8 +365,8 @@ static __always_inline struct mt_process_code *code_reset(__u32 pid)
 static long code_of_area(struct task_struct *task, struct vm_area_struct *vma,
 			 struct code_change *area)
 {
-	area->start = vma->vm_start;
-	area->end = vma->vm_end;
+	area->start = KERNEL_FIELD(vma, vm_start);
+	area->end = KERNEL_FIELD(vma, vm_end);
 	return 0;
 }
 
@@ -230,7 +380,7 @@ static __always_inline void code_resolve(struct mt_process_code *code)
 
 	if (!code->pending)
 		return;
-	bpf_find_vma(bpf_get_current_task_btf(), code->pending, code_of_area, &area, 0);
+	find_vma(current_task(), code->pending, code_of_area, &area);
 	if (!area.end)
 		return;
 	code_add(code, area.start, area.end);

@@ -63,7 +63,7 @@ static __always_inline void submit_fork(struct task_struct *parent, struct task_
 
 static __always_inline __u64 new_space(void)
 {
-	return (__u32)(__sync_fetch_and_add(&next_space, 1) + 1);
+	return (__u32)next_number(&next_space);
 }
 
 /* Runs in the creator, before the child does. */
@@ -170,6 +170,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	exited(task, 0);
+	drop_state(task);
 	return 0;
 }
 
@@ -185,7 +186,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {
 	struct mt_ring_name *rec;
 
-	if (!bpf_task_storage_get(&tasks, task, 0, 0))
+	if (!find_state(task))
 		return 0;
 	rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
 	if (!rec) {
@@ -236,9 +237,9 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct
 	if (!flags)
 		return 0;
 	if (sig == SIGSTOP)
-		__sync_fetch_and_or(flags, MT_PROCESS_HELD);
+		SET_FLAG(flags, MT_PROCESS_HELD);
 	else
-		__sync_fetch_and_and(flags, ~(__u64)MT_PROCESS_HELD);
+		CLEAR_FLAG(flags, MT_PROCESS_HELD);
 	return 0;
 }
 

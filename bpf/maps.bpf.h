@@ -14,6 +14,12 @@
 #include "bpf/kernel_types.h"
 #include "bpf/mt_ring.h"
 
+#ifdef MT_OLD_KERNEL
+#include "bpf/old_kernel.bpf.h"
+#else
+#include "bpf/new_kernel.bpf.h"
+#endif
+
 #define SIGSTOP 19
 
 /* Set before load. */
@@ -61,18 +67,11 @@ struct {
 	__uint(max_entries, 1 << 18);
 } requests SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct mt_task_state);
-} tasks SEC(".maps");
-
 /* The tracked tree by thread group id; flags are of enum mt_process_flags, and an address space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 17);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(map_flags, MT_NO_PREALLOC);
 	__type(key, __u32);
 	__type(value, __u64);
 } processes SEC(".maps");
@@ -134,6 +133,18 @@ struct {
 
 const volatile bool never;
 
+#ifdef MT_OLD_KERNEL
+
+static __always_inline void use_kernel_stack(void *ctx)
+{
+}
+
+static __always_inline void use_kernel_stack_in_session(void *ctx)
+{
+}
+
+#else
+
 /*
  * For every program on a uprobe. Since Linux 6.13 a program's stack frames lie in memory of its
  * own, one piece a CPU, unless it can make a tail call; and a uprobe's program can be preempted
@@ -151,6 +162,8 @@ static __always_inline void use_kernel_stack_in_session(void *ctx)
 	if (never)
 		bpf_tail_call(ctx, &no_sessions, 0);
 }
+
+#endif
 
 /*
  * Where mt-record runs in a pid namespace, its numbers are what all ids are in: /proc, perf and
@@ -179,12 +192,13 @@ static __always_inline __u32 number_of(struct pid *pid)
 static __always_inline __u32 pid_of(struct task_struct *task)
 {
 	return numbers_differ ? number_of(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID])) :
-				task->tgid;
+				KERNEL_FIELD(task, tgid);
 }
 
 static __always_inline __u32 tid_of(struct task_struct *task)
 {
-	return numbers_differ ? number_of(BPF_CORE_READ(task, thread_pid)) : task->pid;
+	return numbers_differ ? number_of(BPF_CORE_READ(task, thread_pid)) :
+				KERNEL_FIELD(task, pid);
 }
 
 /* As bpf_get_current_pid_tgid() has it. */
@@ -194,14 +208,14 @@ static __always_inline __u64 current_id(void)
 
 	if (!numbers_differ)
 		return bpf_get_current_pid_tgid();
-	task = bpf_get_current_task_btf();
+	task = current_task();
 	return (__u64)pid_of(task) << 32 | tid_of(task);
 }
 
 SEC("raw_tp")
 int meet_recorder(void *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	struct upid *upid;
 
@@ -219,36 +233,16 @@ static __always_inline void count_loss(__u32 kind)
 	if (kind >= MT_LOSS_KINDS)
 		return;
 	loss = &losses[kind];
-	if (__sync_fetch_and_add(&loss->count, 1) == 0)
+	if (count_one(&loss->count))
 		loss->first = now;
 	loss->last = now;
-}
-
-/* Linux 6.10 and later. */
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
-
-/*
- * Make the state of a thread. The kernel gives none while somebody else on this CPU is in the midst
- * of the same: nobody can be, if nobody can be preempted there.
- */
-static __always_inline struct mt_task_state *new_state(struct task_struct *task)
-{
-	struct mt_task_state *state;
-
-	if (bpf_preempt_disable)
-		bpf_preempt_disable();
-	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (bpf_preempt_enable)
-		bpf_preempt_enable();
-	return state;
 }
 
 /* State of the current thread, NULL if it is not tracked. */
 static __always_inline struct mt_task_state *current_state(void)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct mt_task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct task_struct *task = current_task();
+	struct mt_task_state *state = find_state(task);
 	__u64 *flags;
 	__u32 pid;
 
@@ -285,7 +279,7 @@ static __always_inline void stop_process(bool asked)
 	if (!flags && !asked)
 		return;
 	if (flags)
-		__sync_fetch_and_or(flags, MT_PROCESS_STOPPED);
+		SET_FLAG(flags, MT_PROCESS_STOPPED);
 	bpf_send_signal_thread(SIGSTOP);
 }
 

@@ -2,7 +2,7 @@
 /*
  * bpf/mt_record.bpf.c - the programs of mt-record, by concern: allocator probes (probes, call,
  * sample) with their stacks (stack, stack_copy, stack_identity), processes (lifecycle),
- * executable memory (watch, wait, code).
+ * executable memory (watch, wait, code). mt_record_old.bpf.c is the same for older kernels.
  */
 #include "bpf/lifecycle.bpf.h"
 #include "bpf/probes.bpf.h"

@@ -174,7 +174,7 @@ struct mt_ring_request {
  */
 enum mt_unasked {
 	MT_UNASKED_MAPPING = 1,		/* or pressure */
-	MT_UNASKED_FOLLOW = 2,
+	MT_UNASKED_FOLLOW = 1 << 8,
 };
 
 /* By ticket: the latest one with its place that has been answered. */
@@ -272,9 +272,10 @@ struct mt_process_code {
 /* Signals below this are watched: those that end programs are. */
 #define MT_SIGNALS_MAX 32
 
+/* A byte for each, which can be set alone where the kernel has no better atomic operations. */
 enum mt_process_flags {
 	MT_PROCESS_STOPPED = 1,		/* by the programs, and not resumed by mt-record yet */
-	MT_PROCESS_HELD = 2,		/* somebody else has sent SIGSTOP, and no SIGCONT since */
+	MT_PROCESS_HELD = 1 << 8,	/* somebody else has sent SIGSTOP, and no SIGCONT since */
 };
 /* Above the flags: the number of its address space. */
 #define MT_PROCESS_SPACE_SHIFT 32
@@ -305,6 +306,21 @@ enum mt_loss_kind {
 	MT_LOSS_REGION_BEGIN,	/* the begin of an munmap or its like was not seen */
 	MT_LOSS_SAMPLED_BLOCKS,	/* no room to remember one: it was not recorded */
 	MT_LOSS_KINDS
+};
+
+/* bpf/old_kernel.bpf.h: numbers that a CPU gives, and the threads it has room for. */
+struct mt_numbers {
+	__u64 next;
+	__u64 step;
+};
+#define MT_OLD_THREADS 16384
+enum mt_old_probe {
+	MT_OLD_ALLOC,
+	MT_OLD_RETURN,
+	MT_OLD_FREE,
+	MT_OLD_RET_SITE,
+	MT_OLD_LEAVE,
+	MT_OLD_PROBES
 };
 
 struct mt_loss_counter {

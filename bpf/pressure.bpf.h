@@ -18,11 +18,11 @@ static __always_inline void begin_episode(void)
 {
 	struct mt_ring_request *rec;
 
-	if (__sync_val_compare_and_swap(&pressure_latch, 0, 1) != 0)
+	if (!take_place(&pressure_latch, 1))
 		return;
 	rec = bpf_ringbuf_reserve(&requests, sizeof(*rec), 0);
 	if (!rec) {
-		__sync_fetch_and_or(&unasked, MT_UNASKED_MAPPING);
+		SET_FLAG(&unasked, MT_UNASKED_MAPPING);
 		return;
 	}
 	__builtin_memset(rec, 0, sizeof(*rec));

@@ -53,7 +53,7 @@ static __always_inline bool inside_allocator(struct mt_task_state *state, __u64 
 		/* Lest clang make both loads one, of a pointer that the verifier cannot tell. */
 		barrier_var(expected);
 	} else {
-		expected = trampoline_of(bpf_get_current_task_btf());
+		expected = trampoline_of(current_task());
 	}
 	if (!expected || bpf_probe_read_user(&slot, sizeof(slot), (void *)call->sp))
 		return sp < call->sp;
@@ -92,7 +92,7 @@ static __always_inline bool forwarded(struct mt_task_state *state, struct pt_reg
 /* Is it a call whose end is to be seen? */
 static __always_inline bool begin_call(struct pt_regs *ctx, struct mt_task_state *state)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), sp = PT_REGS_SP(ctx);
+	__u64 cookie = attach_cookie(ctx), sp = PT_REGS_SP(ctx);
 	struct mt_call *call;
 	bool unrecorded;
 	__u32 kind;
@@ -173,7 +173,7 @@ static long measure_piece(__u32 i, struct string *string)
 	return n != max;
 }
 
-/* Bytes of a string with its end, at most 64 MiB; 0 if there is no buffer to look at it with. */
+/* Bytes of a string with its end, at most STRING_PIECES times 64 KiB; 0 if no buffer is free. */
 static __always_inline __u64 string_size(__u64 addr)
 {
 	struct string string = { .addr = addr };
@@ -181,7 +181,7 @@ static __always_inline __u64 string_size(__u64 addr)
 	string.capture = capture_get();
 	if (!string.capture)
 		return 0;
-	bpf_loop(1024, measure_piece, &string, 0);
+	repeat(STRING_PIECES, measure_piece, &string);
 	capture_put(string.capture);
 	return string.size;
 }
@@ -234,7 +234,7 @@ static __always_inline bool ends_here(const struct mt_call *call, __u64 sp, __u6
 /* sp: as it was at entry. */
 static __always_inline void end_call(struct pt_regs *ctx, struct mt_task_state *state, __u64 sp)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), addr;
+	__u64 cookie = attach_cookie(ctx), addr;
 	struct mt_call *call = &state->call;
 	bool waited = false;
 
@@ -323,7 +323,7 @@ SEC("uprobe")
 int probe_free(struct pt_regs *ctx)
 {
 	struct mt_task_state *state = current_state();
-	__u64 cookie = bpf_get_attach_cookie(ctx), addr;
+	__u64 cookie = attach_cookie(ctx), addr;
 	struct arguments args;
 
 	use_kernel_stack(ctx);

@@ -44,7 +44,7 @@ struct syscall {
 static __always_inline void begin_region(void)
 {
 	struct mt_task_state *state = current_state();
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 
 	if (!state)
 		return;
@@ -62,7 +62,7 @@ static __always_inline bool fill_region(struct mt_ring_region *region,
 					const struct mt_task_state *state,
 					const struct syscall *call, __u64 nr, __u64 ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 
 	region->alloc.hdr.kind = MT_RING_MMAP;
 	region->alloc.addr = ret;

@@ -53,23 +53,23 @@ static __always_inline void copy_task_regs(__u64 *to, struct pt_regs *task)
 #if defined(__TARGET_ARCH_x86)
 	struct pt_regs___mt_x86 *regs = (void *)task;
 
-	to[0] = regs->ax;
-	to[1] = regs->dx;
-	to[2] = regs->cx;
-	to[3] = regs->bx;
-	to[4] = regs->si;
-	to[5] = regs->di;
-	to[6] = regs->bp;
-	to[7] = regs->sp;
-	to[8] = regs->r8;
-	to[9] = regs->r9;
-	to[10] = regs->r10;
-	to[11] = regs->r11;
-	to[12] = regs->r12;
-	to[13] = regs->r13;
-	to[14] = regs->r14;
-	to[15] = regs->r15;
-	to[16] = regs->ip;
+	to[0] = KERNEL_FIELD(regs, ax);
+	to[1] = KERNEL_FIELD(regs, dx);
+	to[2] = KERNEL_FIELD(regs, cx);
+	to[3] = KERNEL_FIELD(regs, bx);
+	to[4] = KERNEL_FIELD(regs, si);
+	to[5] = KERNEL_FIELD(regs, di);
+	to[6] = KERNEL_FIELD(regs, bp);
+	to[7] = KERNEL_FIELD(regs, sp);
+	to[8] = KERNEL_FIELD(regs, r8);
+	to[9] = KERNEL_FIELD(regs, r9);
+	to[10] = KERNEL_FIELD(regs, r10);
+	to[11] = KERNEL_FIELD(regs, r11);
+	to[12] = KERNEL_FIELD(regs, r12);
+	to[13] = KERNEL_FIELD(regs, r13);
+	to[14] = KERNEL_FIELD(regs, r14);
+	to[15] = KERNEL_FIELD(regs, r15);
+	to[16] = KERNEL_FIELD(regs, ip);
 #elif defined(__TARGET_ARCH_arm64)
 	bpf_probe_read_kernel(to, 33 * sizeof(*to), task);
 #endif
@@ -79,7 +79,7 @@ static __always_inline __u32 define_stack(const struct origin *from, struct capt
 					  __u64 hash, __u64 link, __u32 len, bool shared)
 {
 	__u64 id = current_id();
-	__u32 stack = __sync_fetch_and_add(&next_stack, 1) + 1, *seen;
+	__u32 stack = next_number(&next_stack), *seen;
 	long n;
 
 	if (shared &&
@@ -120,7 +120,7 @@ static __always_inline __u32 define_stack(const struct origin *from, struct capt
 /* Stack id of the calling thread's stack, defined on first sight; 0 if that was not possible. */
 static __always_inline __u32 capture_from(const struct origin *from, struct mt_task_state *state)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct mt_process_code *code = process_code(current_id() >> 32);
 	struct capture *capture = capture_get();
 	/* Without a table nothing tells when other code has come to the same addresses. */
@@ -171,21 +171,21 @@ static __always_inline __u32 capture_stack(struct pt_regs *ctx, struct mt_task_s
 /* The stack of a system call, from a program of any type. */
 static __always_inline __u32 capture_call_stack(void *ctx, struct mt_task_state *state)
 {
-	struct pt_regs *task = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct pt_regs *task = (struct pt_regs *)task_regs(current_task());
 	struct origin from = { .ctx = ctx, .call = true, .task = task };
 #if defined(__TARGET_ARCH_x86)
 	struct pt_regs___mt_x86 *regs = (void *)task;
 
-	from.ip = regs->ip;
-	from.fp = regs->bp;
-	from.sp = regs->sp;
+	from.ip = KERNEL_FIELD(regs, ip);
+	from.fp = KERNEL_FIELD(regs, bp);
+	from.sp = KERNEL_FIELD(regs, sp);
 #elif defined(__TARGET_ARCH_arm64)
 	struct pt_regs___mt_arm64 *regs = (void *)task;
 
-	from.ip = regs->pc;
-	from.fp = regs->regs[29];
-	from.link = regs->regs[30];
-	from.sp = regs->sp;
+	from.ip = KERNEL_FIELD(regs, pc);
+	from.fp = KERNEL_FIELD(regs, regs[29]);
+	from.link = KERNEL_FIELD(regs, regs[30]);
+	from.sp = KERNEL_FIELD(regs, sp);
 #endif
 	return capture_from(&from, state);
 }

@@ -40,6 +40,25 @@ struct stack_area {
 	__u64 end;
 };
 
+#ifdef MT_OLD_KERNEL
+
+/* One for each CPU: mt-record sees to that. */
+static __always_inline struct capture *capture_get(void)
+{
+	__u32 index = bpf_get_smp_processor_id();
+	struct capture *capture = bpf_map_lookup_elem(&captures, &index);
+
+	if (!capture)
+		count_loss(MT_LOSS_STACK_SCRATCH);
+	return capture;
+}
+
+static __always_inline void capture_put(struct capture *capture)
+{
+}
+
+#else
+
 struct capture_search {
 	__u32 start;
 	__u32 found;	/* index + 1 */
@@ -62,7 +81,7 @@ static __always_inline struct capture *capture_get(void)
 	struct capture_search search = { .start = bpf_get_smp_processor_id() };
 	__u32 index;
 
-	bpf_loop(CAPTURE_TRIES, try_capture, &search, 0);
+	repeat(CAPTURE_TRIES, try_capture, &search);
 	if (!search.found) {
 		count_loss(MT_LOSS_STACK_SCRATCH);
 		return NULL;
@@ -76,11 +95,13 @@ static __always_inline void capture_put(struct capture *capture)
 	__sync_lock_test_and_set(&capture->busy, 0);
 }
 
+#endif
+
 static long area_of_vma(struct task_struct *task, struct vm_area_struct *vma,
 			struct stack_area *area)
 {
-	area->start = vma->vm_start;
-	area->end = vma->vm_end;
+	area->start = KERNEL_FIELD(vma, vm_start);
+	area->end = KERNEL_FIELD(vma, vm_end);
 	return 0;
 }
 
@@ -95,7 +116,7 @@ static __always_inline __u64 stack_end(struct mt_task_state *state, struct task_
 		return state->stack_end;
 
 	/* Fails while another thread changes mappings: then the copy just runs to the budget. */
-	bpf_find_vma(task, sp, area_of_vma, &area, 0);
+	find_vma(task, sp, area_of_vma, &area);
 	if (!area.end)
 		return 0;
 	start_stack = BPF_CORE_READ(task, mm, start_stack);
@@ -149,7 +170,7 @@ static __always_inline __u32 copy_stack(struct capture *capture, __u64 sp, __u32
 	copy.len = len;
 	if (bpf_probe_read_user(capture->bytes, len, (void *)sp) == 0)
 		return len;
-	bpf_loop(17, copy_page, &copy, 0);
+	repeat(17, copy_page, &copy);
 	if (copy.holes)
 		capture->def.flags |= HOLES;
 	if (copy.done < len) {
@@ -195,7 +216,7 @@ static long repair_return(__u32 i, struct repair *repair)
 
 static __always_inline void repair_stack(struct repair *repair)
 {
-	bpf_loop(RETURN_INSTANCES_MAX, repair_return, repair, 0);
+	repeat(RETURN_INSTANCES_MAX, repair_return, repair);
 }
 
 #else
@@ -222,7 +243,7 @@ static long repair_word(__u32 i, struct repair *repair)
 
 static __always_inline void repair_stack(struct repair *repair)
 {
-	bpf_loop(MT_RING_STACK_MAX / 8, repair_word, repair, 0);
+	repeat(MT_RING_STACK_MAX / 8, repair_word, repair);
 }
 
 #endif

@@ -22,6 +22,59 @@ static __always_inline __u64 fold(__u64 hash, __u64 word)
 	return (hash ^ word) * FNV_PRIME;
 }
 
+#ifdef MT_OLD_KERNEL
+
+#define PIECE_WORDS 128
+
+/* The words from number at on, of the capture that this CPU has, a piece at most. */
+__noinline __u64 scan_piece(__u64 hash, __u32 at, __u32 words, __u32 pid)
+{
+	__u32 index = bpf_get_smp_processor_id(), k, left;
+	struct capture *capture = bpf_map_lookup_elem(&captures, &index);
+	struct mt_process_code *code = pid ? process_code(pid) : NULL;
+	__u64 *piece, v, lowest, span;
+
+	if (!capture || at >= words)
+		return hash;
+	left = words - at;
+	at &= 8191 & ~(PIECE_WORDS - 1);
+	piece = (__u64 *)(capture->bytes + at * 8);
+	if (identity_mode == MT_IDENTITY_BYTES) {
+		for (k = 0; k < PIECE_WORDS && k < left; k++)
+			hash = fold(hash, piece[k]);
+	} else if (!code) {
+		for (k = 0; k < PIECE_WORDS && k < left; k++) {
+			v = strip_code(piece[k]);
+			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
+				hash = fold(fold(hash, at + k), v);
+		}
+	} else {
+		lowest = code->lowest;
+		span = code->highest - lowest;
+		for (k = 0; k < PIECE_WORDS && k < left; k++) {
+			v = strip_code(piece[k]);
+			if (v - lowest < span && is_code(code, v))
+				hash = fold(fold(hash, at + k), v);
+		}
+	}
+	return hash;
+}
+
+static __always_inline __u64 scan_stack(struct capture *capture, struct mt_process_code *code,
+					__u64 hash, __u32 words)
+{
+	__u32 pid = code ? current_id() >> 32 : 0, at;
+
+	for (at = 0; at < 8192; at += PIECE_WORDS) {
+		if (at >= words)
+			break;
+		hash = scan_piece(hash, at, words, pid);
+	}
+	return hash;
+}
+
+#else
+
 static long scan_words(__u32 i, struct scan *scan)
 {
 	struct mt_process_code *code = scan->code;
@@ -78,11 +131,13 @@ __noinline __u64 scan_stack(struct capture *capture, struct mt_process_code *cod
 	if (!capture)
 		return hash;
 	if (identity_mode == MT_IDENTITY_BYTES)
-		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, digest_words, &scan, 0);
+		repeat(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, digest_words, &scan);
 	else
-		bpf_loop(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, scan_words, &scan, 0);
+		repeat(MT_RING_STACK_MAX / 8 / SCAN_WORDS + 1, scan_words, &scan);
 	return scan.hash;
 }
+
+#endif
 
 /*
  * Where a capture begins. A uprobe's context has the registers; of a system call they are the

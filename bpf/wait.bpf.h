@@ -34,7 +34,7 @@ static long look_for_answer(__u32 i, struct wait *wait)
 		return 1;
 	/* May sleep, and so lets others have the CPU, mt-record among them. */
 	if (!bpf_copy_from_user_task(&byte, sizeof(byte), (void *)wait->sp,
-				     bpf_get_current_task_btf(), 0))
+				     current_task(), 0))
 		return 0;
 	/* It is being killed, and shall not wait for us. */
 	return 1;
@@ -50,14 +50,14 @@ int wait_in_linker(struct pt_regs *ctx)
 	struct mt_task_state *state;
 	struct wait wait;
 
-	state = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	state = find_state(current_task());
 	if (!state || !state->asked)
 		return 0;
 	wait.ticket = state->asked;
 	wait.answered = 0;
 	wait.sp = PT_REGS_SP(ctx);
 	wait.deadline = bpf_ktime_get_ns() + WAIT_NS;
-	bpf_loop(LOOKS_MAX, look_for_answer, &wait, 0);
+	repeat(LOOKS_MAX, look_for_answer, &wait);
 	state->asked = 0;
 	if (!wait.answered && request_any())
 		stop_process(true);

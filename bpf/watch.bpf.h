@@ -45,9 +45,9 @@ static __always_inline void read_inode(struct mt_inode_key *key, struct inode *i
 
 static long mapped_at(struct task_struct *task, struct vm_area_struct *vma, struct mapped *mapped)
 {
-	mapped->start = vma->vm_start;
-	mapped->end = vma->vm_end;
-	if (vma->vm_file)
+	mapped->start = KERNEL_FIELD(vma, vm_start);
+	mapped->end = KERNEL_FIELD(vma, vm_end);
+	if (KERNEL_FIELD(vma, vm_file))
 		read_inode(&mapped->file, BPF_CORE_READ(vma, vm_file, f_inode));
 	return 0;
 }
@@ -60,7 +60,7 @@ int identify(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct mapped mapped = {};
 
-	bpf_find_vma(bpf_get_current_task_btf(), ctx->args[0], mapped_at, &mapped, 0);
+	find_vma(current_task(), ctx->args[0], mapped_at, &mapped);
 	identified = mapped.file;
 	return mapped.end != 0;
 }
@@ -74,9 +74,9 @@ static __always_inline bool is_answered(__u32 ticket)
 
 static __always_inline __u32 new_ticket(void)
 {
-	__u32 ticket = __sync_fetch_and_add(&next_ticket, 1) + 1;
+	__u32 ticket = next_number(&next_ticket);
 
-	return ticket ? ticket : __sync_fetch_and_add(&next_ticket, 1) + 1;
+	return ticket ? ticket : next_number(&next_ticket);
 }
 
 /* No room for a request. It is an episode like any other: there is just no room to tell of it. */
@@ -89,8 +89,10 @@ static __always_inline void refuse(__u32 kind)
 	pressure_latch = 1;
 	/* Stopped first: mt-record looks for it as soon as it is told. */
 	stop_process(false);
-	__sync_fetch_and_or(&unasked, kind == MT_REQUEST_FOLLOW ? MT_UNASKED_FOLLOW :
-								  MT_UNASKED_MAPPING);
+	if (kind == MT_REQUEST_FOLLOW)
+		SET_FLAG(&unasked, MT_UNASKED_FOLLOW);
+	else
+		SET_FLAG(&unasked, MT_UNASKED_MAPPING);
 }
 
 /* true: a request went out, stop the process if it has no ticket. */
@@ -177,7 +179,7 @@ static long watch_area(__u32 i, struct watch *watch)
 	if (watch->addr >= watch->end)
 		return 1;
 	/* Fails while another thread changes mappings; the file as opened is then all we know. */
-	bpf_find_vma(bpf_get_current_task_btf(), watch->addr, mapped_at, &area, 0);
+	find_vma(current_task(), watch->addr, mapped_at, &area);
 	watch->area = area;
 	if (!area.end) {
 		request_probes(watch, &watch->opened);
@@ -190,6 +192,42 @@ static long watch_area(__u32 i, struct watch *watch)
 	watch->addr = area.end;
 	return 0;
 }
+
+#ifdef MT_OLD_KERNEL
+
+/* What the CPU is at: no loop can have a function of its own that is given a pointer. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct watch);
+} watches SEC(".maps");
+
+__noinline int watch_next(__u32 i)
+{
+	__u32 zero = 0;
+	struct watch *watch = bpf_map_lookup_elem(&watches, &zero);
+
+	return !watch || watch_area(i, watch);
+}
+
+static __always_inline void watch_areas(struct watch *watch)
+{
+	__u32 zero = 0, i;
+	struct watch *current = bpf_map_lookup_elem(&watches, &zero);
+
+	if (!current)
+		return;
+	*current = *watch;
+	for (i = 0; i < AREAS_MAX; i++)
+		if (watch_next(i))
+			break;
+	*watch = *current;
+}
+
+#else
+#define watch_areas(watch) repeat(AREAS_MAX, watch_area, watch)
+#endif
 
 static __always_inline void fresh_program(struct mt_task_state *state)
 {
@@ -214,12 +252,12 @@ static __always_inline void enter_space(struct mt_task_state *state, __u32 pid)
 
 static __always_inline __u64 entry_point(struct task_struct *task)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_regs *regs = (struct pt_regs *)task_regs(task);
 
 #if defined(__TARGET_ARCH_x86)
-	return ((struct pt_regs___mt_x86 *)regs)->ip;
+	return KERNEL_FIELD((struct pt_regs___mt_x86 *)regs, ip);
 #elif defined(__TARGET_ARCH_arm64)
-	return ((struct pt_regs___mt_arm64 *)regs)->pc;
+	return KERNEL_FIELD((struct pt_regs___mt_arm64 *)regs, pc);
 #endif
 }
 

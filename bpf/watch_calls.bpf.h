@@ -22,21 +22,21 @@ static __always_inline void read_syscall(struct pt_regs *regs, struct syscall *c
 #if defined(__TARGET_ARCH_x86)
 	struct pt_regs___mt_x86 *r = (void *)regs;
 
-	call->nr = r->orig_ax;
-	call->arg1 = r->di;
-	call->arg2 = r->si;
-	call->arg3 = r->dx;
-	call->arg4 = r->r10;
-	call->arg5 = r->r8;
+	call->nr = KERNEL_FIELD(r, orig_ax);
+	call->arg1 = KERNEL_FIELD(r, di);
+	call->arg2 = KERNEL_FIELD(r, si);
+	call->arg3 = KERNEL_FIELD(r, dx);
+	call->arg4 = KERNEL_FIELD(r, r10);
+	call->arg5 = KERNEL_FIELD(r, r8);
 #elif defined(__TARGET_ARCH_arm64)
 	struct pt_regs___mt_arm64 *r = (void *)regs;
 
-	call->nr = r->syscallno;
-	call->arg1 = r->orig_x0;	/* x0 may hold the result by now */
-	call->arg2 = r->regs[1];
-	call->arg3 = r->regs[2];
-	call->arg4 = r->regs[3];
-	call->arg5 = r->regs[4];
+	call->nr = KERNEL_FIELD(r, syscallno);
+	call->arg1 = KERNEL_FIELD(r, orig_x0);	/* x0 may hold the result by now */
+	call->arg2 = KERNEL_FIELD(r, regs[1]);
+	call->arg3 = KERNEL_FIELD(r, regs[2]);
+	call->arg4 = KERNEL_FIELD(r, regs[3]);
+	call->arg5 = KERNEL_FIELD(r, regs[4]);
 #endif
 }
 
@@ -64,7 +64,7 @@ static __always_inline __u64 page_align(__u64 len)
 /* The inode of descriptor fd, if it still is the one that was mapped: nobody holds it. */
 static __always_inline void read_descriptor(struct mt_inode_key *key, __u64 fd)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
 	struct inode *inode;
@@ -100,10 +100,10 @@ static __always_inline bool matters(const struct syscall *call, __u64 nr)
 /* Does the dynamic linker make the call? Looked up for code of files only, which is rare. */
 static __always_inline bool called_by_linker(void)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct mapped area = {};
 
-	bpf_find_vma(task, entry_point(task), mapped_at, &area, 0);
+	find_vma(task, entry_point(task), mapped_at, &area);
 	return area.file.ino && waits_in(&area.file);
 }
 
@@ -125,7 +125,7 @@ static __always_inline void watch_call(struct mt_task_state *state, __u64 addr, 
 		read_descriptor(&watch.opened, *fd);
 	}
 	watch.waits = called_by_linker();
-	bpf_loop(AREAS_MAX, watch_area, &watch, 0);
+	watch_areas(&watch);
 	if (watch.stop)
 		await(state, watch.ticket);
 }
@@ -202,7 +202,7 @@ int add_code(struct bpf_raw_tracepoint_args *ctx)
 	struct mt_process_code *code = process_code((__u32)ctx->args[0]);
 
 	if (code)
-		code_add(code, ctx->args[1], ctx->args[2]);
+		code_add_for((__u32)ctx->args[0], code, ctx->args[1], ctx->args[2]);
 	return 0;
 }
 
@@ -294,7 +294,7 @@ static __always_inline void call_traced(void *ctx, __u64 nr, __u64 ret)
 	struct mt_task_state *state;
 	struct syscall call = {};
 
-	read_syscall((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()), &call);
+	read_syscall((struct pt_regs *)task_regs(current_task()), &call);
 	if (!is_watched(&call, nr))
 		return;
 	state = current_state();
