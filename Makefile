@@ -168,7 +168,7 @@ $(O)/tests/%.o: tests/%.cc $(O)/flags
 	$(call msg,CXX,$@)$(CXX) -Wall -Wextra $(if $(WERROR),-Werror) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -c $< -o $@
 
 # A skeleton must be there before the first compilation; afterwards the .d files know.
-$(filter-out $(WRITER),$(RECORD)): | $(O)/skel/mt_record.skel.h
+$(filter-out $(WRITER),$(RECORD)): | $(O)/skel/mt_record.skel.h $(O)/skel/mt_record_old.skel.h
 $(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(call msg,SKEL,$@)$(BPFTOOL) gen skeleton $< name $* > $@

@@ -13,6 +13,7 @@
 
 #include "bpf/mt_ring.h"
 #include "record/allocators.h"
+#include "record/old_kernel.h"
 #include "record/uprobe_multi.h"
 
 struct mt_attacher {
@@ -192,6 +193,7 @@ struct step {
 	uint32_t roles;		/* bits of 1 << enum mt_probe_role */
 	int prog_fd;
 	enum ends ends;
+	enum mt_old_probe place;
 };
 
 static int attach_multi(struct mt_attacher *attacher, const struct step *step, const char *path,
@@ -216,34 +218,55 @@ static int attach_multi(struct mt_attacher *attacher, const struct step *step, c
 	return fd < 0 ? fd : keep_fd(attacher, fd);
 }
 
-static int attach_perf(struct mt_attacher *attacher, int prog_fd, const char *path,
-		       const struct mt_probe *probe, bool is_return)
+/* The event itself keeps the program. */
+static int set_jump(const struct mt_attacher *attacher, const struct step *step, uint64_t cookie,
+		    int event_fd)
+{
+	const struct mt_probe_programs *programs = &attacher->programs;
+	int err = 0, fd = mt_old_kernel_jump(programs->cookies_fd, programs->jumps_fd,
+					     step->place, cookie);
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, fd))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int attach_perf(struct mt_attacher *attacher, const struct step *step, const char *path,
+		       const struct mt_probe *probe)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = probe->cookie);
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = attacher->uprobe_type,
-		.config = is_return ? attacher->uprobe_ret_bit : 0,
+		.config = step->ends == RETURN ? attacher->uprobe_ret_bit : 0,
 		.uprobe_path = (uintptr_t)path,
 		.probe_offset = probe->offset,
 	};
-	int event_fd, link_fd, err;
+	int event_fd, link_fd = -1, err = 0;
 
 	event_fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event_fd < 0)
 		return -errno;
-	link_fd = bpf_link_create(prog_fd, event_fd, BPF_PERF_EVENT, &opts);
-	if (link_fd < 0) {
-		close(event_fd);
-		return link_fd;
+	if (attacher->programs.jumps_fd >= 0) {
+		err = set_jump(attacher, step, probe->cookie, event_fd);
+	} else {
+		link_fd = bpf_link_create(step->prog_fd, event_fd, BPF_PERF_EVENT, &opts);
+		err = link_fd < 0 ? link_fd : 0;
 	}
-	if (ioctl(event_fd, PERF_EVENT_IOC_ENABLE, 0)) {
+	if (!err && ioctl(event_fd, PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
-		close(link_fd);
+	if (err) {
+		if (link_fd >= 0)
+			close(link_fd);
 		close(event_fd);
 		return err;
 	}
 	err = keep_fd(attacher, event_fd);
+	if (link_fd < 0)
+		return err;
 	if (err) {
 		close(link_fd);
 		return err;
@@ -259,11 +282,12 @@ static int attach_all(struct mt_attacher *attacher, const struct step *step, con
 
 	if (n == 0)
 		return 0;
+	if (step->prog_fd < 0)
+		return -EOPNOTSUPP;
 	if (attacher->mode != MT_ATTACH_PERF)
 		return attach_multi(attacher, step, path, probes, n);
 	for (i = 0; i < n && !err; i++)
-		err = attach_perf(attacher, step->prog_fd, path, &probes[i],
-				  step->ends == RETURN);
+		err = attach_perf(attacher, step, path, &probes[i]);
 	return err;
 }
 
@@ -291,14 +315,14 @@ int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_pro
 	bool session = attacher->mode == MT_ATTACH_SESSION;
 	/* Frees before allocations too: a block that is seen must be seen to go. */
 	const struct step steps[] = {
-		{ session ? 0 : 1u << MT_PROBE_CALL, programs->return_fd, RETURN },
-		{ 1u << MT_PROBE_RET_SITE, programs->ret_site_fd, ENTRY },
-		{ 1u << MT_PROBE_LEAVE, programs->leave_fd, ENTRY },
-		{ 1u << MT_PROBE_WAIT, programs->wait_fd, ENTRY },
-		{ 1u << MT_PROBE_FREE, programs->free_fd, ENTRY },
+		{ session ? 0 : 1u << MT_PROBE_CALL, programs->return_fd, RETURN, MT_OLD_RETURN },
+		{ 1u << MT_PROBE_RET_SITE, programs->ret_site_fd, ENTRY, MT_OLD_RET_SITE },
+		{ 1u << MT_PROBE_LEAVE, programs->leave_fd, ENTRY, MT_OLD_LEAVE },
+		{ 1u << MT_PROBE_WAIT, programs->wait_fd, ENTRY, MT_OLD_PROBES },
+		{ 1u << MT_PROBE_FREE, programs->free_fd, ENTRY, MT_OLD_FREE },
 		{ 1u << MT_PROBE_ENTRY | (session ? 0 : 1u << MT_PROBE_CALL), programs->alloc_fd,
-		  ENTRY },
-		{ session ? 1u << MT_PROBE_CALL : 0, programs->call_fd, BOTH },
+		  ENTRY, MT_OLD_ALLOC },
+		{ session ? 1u << MT_PROBE_CALL : 0, programs->call_fd, BOTH, MT_OLD_PROBES },
 	};
 	size_t before = attacher->n_fds, i;
 	char path[32];

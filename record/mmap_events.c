@@ -87,6 +87,11 @@ static int open_event(const struct mt_mmap_events *events, int tid, int cpu)
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
+	/* Before Linux 6.0. What is lost is told when there is room again, and else not. */
+	if (fd < 0 && errno == EINVAL) {
+		attr.read_format = 0;
+		fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	}
 	return fd < 0 ? -errno : fd;
 }
 

@@ -92,23 +92,16 @@ int mt_preflight(char ret_line[MT_PREFLIGHT_MAX])
 	return 0;
 }
 
-/* Names what an old kernel has not got. False: it has everything. */
+/* Names what not even the programs for old kernels can do without. False: it is there. */
 static bool too_old(char ret_line[MT_PREFLIGHT_MAX])
 {
-	const char *storage = "", *loop = "", *find_vma = "";
 	struct utsname uts;
 
-	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 0)
-		storage = "task storage, ";
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) == 0)
-		loop = "bpf_loop(), ";
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_find_vma, NULL) == 0)
-		find_vma = "bpf_find_vma(), ";
-	if ((!*storage && !*loop && !*find_vma) || uname(&uts))
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) != 0 || uname(&uts))
 		return false;
 	snprintf(ret_line, MT_PREFLIGHT_MAX,
-		 "Linux %.64s is too old to record under, it lacks %s%s%sand maybe more; "
-		 "6.1 is the oldest that is supported", uts.release, storage, loop, find_vma);
+		 "Linux %.64s is too old to record under, it lacks ring buffers and maybe more; "
+		 "5.10 is the oldest that works", uts.release);
 	return true;
 }
 
@@ -128,7 +121,7 @@ void mt_preflight_explain(int err, const char *log, bool fentry, char ret_line[M
 	if (strstr(log, "\nprocessed ")) {
 		snprintf(ret_line, MT_PREFLIGHT_MAX,
 			 "this kernel's BPF verifier refuses a program: %s; -v shows its words "
-			 "(Linux 6.1 is the oldest kernel supported)", strerror(-err));
+			 "(Linux 5.10 is the oldest kernel supported)", strerror(-err));
 		return;
 	}
 	switch (-err) {

@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include "mt_record.skel.h"
+#include "mt_record_old.skel.h"
 #include "record/clock.h"
 #include "record/code_mask.h"
+#include "record/kernel_features.h"
+#include "record/old_kernel.h"
 #include "record/sampled_blocks.h"
 #include "record/uprobe_multi.h"
 
@@ -24,8 +27,28 @@ struct mt_programs {
 	struct mt_record *skel;
 	uint64_t sweep_time;		/* of the latest mt_programs_forget_blocks() */
 	enum mt_watch watch;
+	bool old;			/* the kernel is: bpf/old_kernel.bpf.h */
+	uint64_t step;			/* between numbers that are ours to give */
 	struct mt_watch_links links;
 };
+
+/* The programs for old kernels come under the names of the others: globals must lie alike. */
+#define LIES_ALIKE(section, field)						\
+	_Static_assert(offsetof(struct mt_record__##section, field) ==		\
+		       offsetof(struct mt_record_old__##section, field), #field)
+LIES_ALIKE(bss, losses);
+LIES_ALIKE(bss, next_space);
+LIES_ALIKE(bss, root_signals);
+LIES_ALIKE(bss, answers);
+LIES_ALIKE(bss, unasked);
+LIES_ALIKE(bss, identified);
+LIES_ALIKE(bss, n_sampled_blocks);
+LIES_ALIKE(rodata, stack_size);
+LIES_ALIKE(rodata, ring_limit);
+LIES_ALIKE(rodata, numbers_differ);
+LIES_ALIKE(rodata, sample_bytes);
+_Static_assert(sizeof(struct mt_record__bss) == sizeof(struct mt_record_old__bss) &&
+	       sizeof(struct mt_record__rodata) == sizeof(struct mt_record_old__rodata), "alike");
 
 /* libbpf's print callback has no argument; loading happens once, on one thread. */
 static char *log_buffer;
@@ -128,19 +151,46 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	return err;
 }
 
+/* Of the programs for older kernels too: they have all maps and programs that this one knows. */
+static int open_skeleton(bool old, struct mt_record **ret_skel)
+{
+	struct mt_record *skel = calloc(1, sizeof(*skel));
+	int err;
+
+	if (!skel)
+		return -ENOMEM;
+	err = mt_record__create_skeleton(skel);
+	if (err) {
+		free(skel);
+		return -ENOMEM;
+	}
+	if (old)
+		skel->skeleton->data = mt_record_old__elf_bytes(&skel->skeleton->data_sz);
+	err = bpf_object__open_skeleton(skel->skeleton, NULL);
+	if (err)
+		mt_record__destroy(skel);
+	else
+		*ret_skel = skel;
+	return err;
+}
+
 /* On failure what there is stays for the caller to free. */
 static int load_with(struct mt_programs *programs, const struct mt_programs_options *options)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err;
 
-	programs->skel = mt_record__open();
-	if (!programs->skel)
-		return -errno;
+	err = open_skeleton(programs->old, &programs->skel);
+	if (err)
+		return err;
 	mt_watch_choose(programs->skel->obj, programs->watch, options->regions);
 	err = set_options(programs->skel, options);
+	if (!err && programs->old)
+		err = mt_old_kernel_prepare(programs->skel->obj);
 	if (!err)
 		err = mt_record__load(programs->skel);
+	if (!err && programs->old)
+		err = mt_old_kernel_start(programs->skel->obj, &programs->step);
 	if (!err)
 		err = bpf_prog_test_run_opts(bpf_program__fd(programs->skel->progs.meet_recorder),
 					     &opts);
@@ -149,12 +199,12 @@ static int load_with(struct mt_programs *programs, const struct mt_programs_opti
 	return err;
 }
 
-static int load_first(const struct mt_programs_options *options, enum mt_watch first,
+static int load_first(const struct mt_programs_options *options, bool old, enum mt_watch first,
 		      enum mt_watch last, struct mt_programs **ret_programs)
 {
 	struct mt_programs *programs;
 	enum mt_watch watch;
-	int err = -EINVAL;
+	int err = -EOPNOTSUPP;
 
 	for (watch = first; watch <= last; watch++) {
 		log_buffer[0] = '\0';
@@ -165,6 +215,8 @@ static int load_first(const struct mt_programs_options *options, enum mt_watch f
 		if (!programs)
 			return -ENOMEM;
 		programs->watch = watch;
+		programs->old = old;
+		programs->step = 1;
 		err = load_with(programs, options);
 		if (!err) {
 			*ret_programs = programs;
@@ -173,6 +225,21 @@ static int load_first(const struct mt_programs_options *options, enum mt_watch f
 		mt_programs_free(programs);
 	}
 	return err;
+}
+
+static int load_any(const struct mt_programs_options *options, bool old,
+		    struct mt_programs **ret_programs)
+{
+	enum mt_watch first = MT_WATCH_FENTRY, last = MT_WATCH_RAW;
+
+	if (options->watch == MT_WATCH_FENTRY)
+		last = MT_WATCH_FENTRY;
+	/* On an old kernel programs on functions can be preempted; on tracepoints they cannot. */
+	else if (options->watch == MT_WATCH_TRACEPOINT || old)
+		first = MT_WATCH_TRACEPOINT;
+	if (old && first < MT_WATCH_TRACEPOINT)
+		return -EOPNOTSUPP;
+	return load_first(options, old, first, last, ret_programs);
 }
 
 int mt_programs_load(const struct mt_programs_options *options, char log[MT_PROGRAMS_LOG_MAX],
@@ -184,17 +251,7 @@ int mt_programs_load(const struct mt_programs_options *options, char log[MT_PROG
 	log[0] = '\0';
 	log_buffer = log;
 	old_print = libbpf_set_print(keep_log);
-	switch (options->watch) {
-	case MT_WATCH_FENTRY:
-		err = load_first(options, MT_WATCH_FENTRY, MT_WATCH_FENTRY, ret_programs);
-		break;
-	case MT_WATCH_TRACEPOINT:
-		err = load_first(options, MT_WATCH_TRACEPOINT, MT_WATCH_RAW, ret_programs);
-		break;
-	default:
-		err = load_first(options, MT_WATCH_FENTRY, MT_WATCH_RAW, ret_programs);
-		break;
-	}
+	err = load_any(options, mt_kernel_is_old(), ret_programs);
 	libbpf_set_print(old_print);
 	log_buffer = NULL;
 	return err;
@@ -222,7 +279,8 @@ static int processes_fd(const struct mt_programs *programs)
 /* A number that no address space has had. */
 static __u64 new_space(struct mt_programs *programs)
 {
-	return __atomic_add_fetch(&programs->skel->bss->next_space, 1, __ATOMIC_RELAXED);
+	return __atomic_add_fetch(&programs->skel->bss->next_space, programs->step,
+				  __ATOMIC_RELAXED);
 }
 
 int mt_programs_track(struct mt_programs *programs, int pidfd, int pid)
@@ -230,9 +288,12 @@ int mt_programs_track(struct mt_programs *programs, int pidfd, int pid)
 	struct mt_task_state state = { .space = new_space(programs) };
 	__u32 key = pid;
 	__u64 flags = state.space << MT_PROCESS_SPACE_SHIFT;
-	int err = bpf_map_update_elem(bpf_map__fd(programs->skel->maps.tasks), &pidfd, &state,
-				      BPF_NOEXIST);
+	int err = 0;
 
+	/* Without, it gets its state when it is first met. */
+	if (!programs->old)
+		err = bpf_map_update_elem(bpf_map__fd(programs->skel->maps.tasks), &pidfd, &state,
+					  BPF_NOEXIST);
 	if (!err)
 		err = bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_ANY);
 	if (!err) {
@@ -318,8 +379,8 @@ int mt_programs_adopt_code(struct mt_programs *programs, int pid,
 
 	if (!code)
 		return -ENOMEM;
-	code->generation = __atomic_add_fetch(&programs->skel->bss->next_generation, 1,
-					      __ATOMIC_RELAXED);
+	code->generation = __atomic_add_fetch(&programs->skel->bss->next_generation,
+					      programs->step, __ATOMIC_RELAXED);
 	for (i = 0; i < n; i++)
 		if (ranges[i].end > ranges[i].start)
 			add_range(code, ranges[i].start, ranges[i].end);
@@ -502,7 +563,10 @@ int mt_programs_processes_fd(const struct mt_programs *programs)
 
 struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs)
 {
+	struct bpf_object *object = programs->skel->obj;
 	struct mt_probe_programs probes = {
+		.cookies_fd = bpf_object__find_map_fd_by_name(object, "cookies"),
+		.jumps_fd = bpf_object__find_map_fd_by_name(object, "probes"),
 		.alloc_fd = bpf_program__fd(programs->skel->progs.probe_alloc),
 		.return_fd = bpf_program__fd(programs->skel->progs.probe_return),
 		.call_fd = bpf_program__fd(programs->skel->progs.probe_call),

@@ -23,6 +23,7 @@
 #include "record/decode.h"
 #include "record/file_notes.h"
 #include "record/guardian.h"
+#include "record/kernel_features.h"
 #include "record/marks.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
@@ -175,6 +176,8 @@ static int load(struct mt_recorder *rec)
 		return MT_EXIT_FAILED;
 	}
 	options.attach_mode = rec->attach_mode;
+	if (!rec->opts->quiet)
+		mt_kernel_each_lack(rec->complain, rec->notify_arg);
 	err = mt_programs_load(&options, rec->log, &rec->programs);
 	if (err) {
 		mt_preflight_explain(err, rec->log, rec->opts->watch == MT_WATCH_FENTRY,
