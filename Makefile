@@ -106,6 +106,8 @@ $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 ORACLE := $(filter-out %/compare_unwind.o %/check_identity.o,$(call objs,tests/oracle))
 $(O)/unit/t_cfi_oracle $(O)/unit/t_unwind_oracle: $(ORACLE)
 $(O)/unit/t_unwind_oracle: $(O)/tests/oracle/thrower.o
+# Both sides' rows.
+$(O)/unit/t_frame_row: $(O)/record/frame_row.o $(O)/record/remote_memory.o
 # Compares every stack of a recording: compare_unwind FILE.
 $(O)/oracle/compare_unwind: $(O)/tests/oracle/compare_unwind.o $(ORACLE) $(REPORT_LIB) $(COMMON)
 	@mkdir -p $(@D)
@@ -134,6 +136,8 @@ $(O)/fuzz/fuzz_record_%: $(O)/tests/fuzz/fuzz_record_%.o $(O)/record/%.o $(O)/re
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $(filter-out $(FUZZ_DRIVER),$^) $(FUZZ_DRIVER) $(LDFLAGS) \
 		$(call pkg_libs,$(PKGS_common)) -o $@
+
+$(O)/fuzz/fuzz_record_frame_row: $(O)/record/remote_memory.o
 
 # Benchmarks: tests/bench/bench_<what>.c is one program each and prints its figures.
 BENCH := $(patsubst tests/bench/%.c,$(O)/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))

@@ -129,6 +129,7 @@ struct mt_ring_stack {
 	__u32 flags;		/* enum mt_stack_flags */
 	__u64 time;
 	__u64 identity;
+	__u64 generation;	/* of its process's executable memory; 0: not known */
 	__u64 above;
 	__u32 n_bytes;
 	__u32 n_fp;
@@ -269,6 +270,37 @@ struct mt_process_code {
 	struct mt_code_chunk chunks[MT_CODE_CHUNKS];
 };
 
+/* Where a frame's caller is, for the code at pc of one generation. */
+struct mt_frame_key {
+	__u64 generation;
+	__u64 pc;		/* a return address, or MT_FRAME_EXACT | where to go on */
+};
+#define MT_FRAME_EXACT (1ULL << 63)
+
+/*
+ * CFA: rsp or rbp, and an offset. The return address is at CFA - 8; rbp is as it was, or saved at
+ * CFA - 8 * n. Code that needs more to be said has no such row.
+ */
+#define MT_FRAME_END 1		/* the thread's first frame: no CFA */
+#define MT_FRAME_RSP 2
+#define MT_FRAME_RBP 3
+#define MT_FRAME_ROW(base, offset, n) \
+	((__u64)(__u32)(offset) << 32 | (__u64)(n) << 8 | (base))
+#define MT_FRAME_BASE(row) ((__u32)(row) & 3)
+#define MT_FRAME_OFFSET(row) ((__s64)(__s32)((row) >> 32))
+#define MT_FRAME_SAVED(row) ((__u32)(row) >> 8)	/* n; 0: as it was */
+
+/* Frames of a path; the digest of a longer one is not taken. */
+#define MT_PATH_FRAMES_MAX 1024
+
+/* A digest of words, for stacks and for paths. */
+#define MT_FNV_BASIS 0xcbf29ce484222325ULL
+#define MT_PATH_BASIS 0x84222325cbf29ce4ULL
+static inline __u64 mt_fold(__u64 hash, __u64 word)
+{
+	return (hash ^ word) * 0x100000001b3ULL;
+}
+
 /* Signals below this are watched: those that end programs are. */
 #define MT_SIGNALS_MAX 32
 
@@ -335,7 +367,7 @@ _Static_assert(sizeof(struct mt_ring_alloc) == 40, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_realloc) == 56, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_region) == 72, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_fork) == 56, "ring ABI");
-_Static_assert(sizeof(struct mt_ring_stack) == 48 + 33 * 8 + 127 * 8, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_stack) == 56 + 33 * 8 + 127 * 8, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_request) == 64, "ring ABI");
 _Static_assert(sizeof(struct mt_inode_key) == 16, "ring ABI");
 

@@ -4,6 +4,7 @@
 #define MT_STACK_BPF_H
 
 #include "bpf/stack_identity.bpf.h"
+#include "bpf/stack_path.bpf.h"
 
 /* Registers by DWARF number: x86-64 psABI figure 3.36, AAPCS64 table for aarch64. */
 static __always_inline void copy_regs(__u64 *to, struct pt_regs *ctx)
@@ -75,11 +76,12 @@ static __always_inline void copy_task_regs(__u64 *to, struct pt_regs *task)
 #endif
 }
 
+/* path: its call path's digest, 0 if that is not known. */
 static __always_inline __u32 define_stack(const struct origin *from, struct capture *capture,
-					  __u64 hash, __u64 link, __u32 len, bool shared)
+					  __u64 hash, __u64 path, __u64 link, bool shared)
 {
 	__u64 id = current_id();
-	__u32 stack = next_number(&next_stack), *seen;
+	__u32 stack = next_number(&next_stack), len = capture->def.n_bytes, *seen;
 	long n;
 
 	if (shared &&
@@ -92,8 +94,7 @@ static __always_inline __u32 define_stack(const struct origin *from, struct capt
 	capture->def.pid = id >> 32;
 	capture->def.tid = (__u32)id;
 	capture->def.time = bpf_ktime_get_ns();
-	capture->def.identity = hash;
-	capture->def.n_bytes = len;
+	capture->def.identity = path ? path : hash;
 	if (from->call)
 		copy_task_regs(capture->def.regs, from->task);
 	else
@@ -112,6 +113,8 @@ static __always_inline __u32 define_stack(const struct origin *from, struct capt
 			bpf_map_delete_elem(&seen_stacks, &hash);
 		count_loss(MT_LOSS_STACK_RING);
 		stack = 0;
+	} else if (shared && path) {
+		bpf_map_update_elem(&seen_stacks, &path, &stack, BPF_ANY);
 	}
 	check_pressure(&stacks, stack_ring_limit);
 	return stack;
@@ -126,7 +129,7 @@ static __always_inline __u32 capture_from(const struct origin *from, struct mt_t
 	/* Without a table nothing tells when other code has come to the same addresses. */
 	bool shared = identity_mode != MT_IDENTITY_EVERY && code;
 	__u32 want = stack_size, len, stack = 0, *seen;
-	__u64 end, hash, link, sp = from->sp;
+	__u64 end, hash, link, path = 0, sp = from->sp;
 
 	if (!capture)
 		return 0;
@@ -146,10 +149,26 @@ static __always_inline __u32 capture_from(const struct origin *from, struct mt_t
 		goto out;
 	}
 	repair_returns(capture, task, sp, len);
+	capture->def.n_bytes = len;
 	link = link_register(from, task);
 	hash = stack_identity(from, capture, code, link, len);
 	seen = shared ? bpf_map_lookup_elem(&seen_stacks, &hash) : NULL;
-	stack = seen ? *seen : define_stack(from, capture, hash, link, len, shared);
+	if (seen) {
+		stack = *seen;
+		goto out;
+	}
+#if defined(__TARGET_ARCH_x86)
+	if (identity_mode != MT_IDENTITY_BYTES)
+		path = stack_path(capture, from->ip, sp, from->fp);
+#endif
+	seen = shared && path ? bpf_map_lookup_elem(&seen_stacks, &path) : NULL;
+	if (seen) {
+		/* The next time it is known at once. */
+		stack = *seen;
+		bpf_map_update_elem(&seen_stacks, &hash, &stack, BPF_ANY);
+	} else {
+		stack = define_stack(from, capture, hash, path, link, shared);
+	}
 out:
 	capture_put(capture);
 	return stack;

@@ -7,20 +7,12 @@
 
 #define SCAN_WORDS 32
 
-#define FNV_BASIS 0xcbf29ce484222325ULL
-#define FNV_PRIME 0x100000001b3ULL
-
 struct scan {
 	struct capture *capture;
 	struct mt_process_code *code;	/* NULL: any user address may be code */
 	__u64 hash;
 	__u32 words;
 };
-
-static __always_inline __u64 fold(__u64 hash, __u64 word)
-{
-	return (hash ^ word) * FNV_PRIME;
-}
 
 #ifdef MT_OLD_KERNEL
 
@@ -41,12 +33,12 @@ __noinline __u64 scan_piece(__u64 hash, __u32 at, __u32 words, __u32 pid)
 	piece = (__u64 *)(capture->bytes + at * 8);
 	if (identity_mode == MT_IDENTITY_BYTES) {
 		for (k = 0; k < PIECE_WORDS && k < left; k++)
-			hash = fold(hash, piece[k]);
+			hash = mt_fold(hash, piece[k]);
 	} else if (!code) {
 		for (k = 0; k < PIECE_WORDS && k < left; k++) {
 			v = strip_code(piece[k]);
 			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
-				hash = fold(fold(hash, at + k), v);
+				hash = mt_fold(mt_fold(hash, at + k), v);
 		}
 	} else {
 		lowest = code->lowest;
@@ -54,7 +46,7 @@ __noinline __u64 scan_piece(__u64 hash, __u32 at, __u32 words, __u32 pid)
 		for (k = 0; k < PIECE_WORDS && k < left; k++) {
 			v = strip_code(piece[k]);
 			if (v - lowest < span && is_code(code, v))
-				hash = fold(fold(hash, at + k), v);
+				hash = mt_fold(mt_fold(hash, at + k), v);
 		}
 	}
 	return hash;
@@ -89,7 +81,7 @@ static long scan_words(__u32 i, struct scan *scan)
 		for (k = 0; k < SCAN_WORDS && k < left; k++) {
 			v = strip_code(words[k]);
 			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
-				hash = fold(fold(hash, at + k), v);
+				hash = mt_fold(mt_fold(hash, at + k), v);
 		}
 	} else {
 		/* Small numbers would be in the first chunks, should two share a place there. */
@@ -98,7 +90,7 @@ static long scan_words(__u32 i, struct scan *scan)
 		for (k = 0; k < SCAN_WORDS && k < left; k++) {
 			v = strip_code(words[k]);
 			if (v - lowest < span && is_code(code, v))
-				hash = fold(fold(hash, at + k), v);
+				hash = mt_fold(mt_fold(hash, at + k), v);
 		}
 	}
 	scan->hash = hash;
@@ -114,7 +106,7 @@ static long digest_words(__u32 i, struct scan *scan)
 	if (at >= scan->words)
 		return 1;
 	for (k = 0; k < SCAN_WORDS && k < left; k++)
-		hash = fold(hash, words[k]);
+		hash = mt_fold(hash, words[k]);
 	scan->hash = hash;
 	return 0;
 }
@@ -162,17 +154,18 @@ static __always_inline __u64 stack_identity(const struct origin *from, struct ca
 
 	if (code)
 		code_resolve(code);
-	hash = fold(FNV_BASIS, code ? code->generation : 0);
-	hash = fold(hash, from->ip);
+	capture->def.generation = code ? code->generation : 0;
+	hash = mt_fold(MT_FNV_BASIS, capture->def.generation);
+	hash = mt_fold(hash, from->ip);
 	if (link)
-		hash = fold(hash, link);
+		hash = mt_fold(hash, link);
 	/* A caller that keeps its frame base in a register unwinds by it. */
 	if (fp < len)
-		hash = fold(hash, fp);
+		hash = mt_fold(hash, fp);
 	hash = scan_stack(capture, code && !code->unknown && !code->pending ? code : NULL, hash,
 			  len / 8);
 	if (capture->def.flags)
-		hash = fold(hash, capture->def.above);
+		hash = mt_fold(hash, capture->def.above);
 	return hash;
 }
 

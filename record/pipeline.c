@@ -12,6 +12,7 @@
 #include "record/losses.h"
 #include "record/marks.h"
 #include "record/mmap_events.h"
+#include "record/path_learner.h"
 #include "record/programs.h"
 #include "record/ring.h"
 #include "record/witness.h"
@@ -129,6 +130,7 @@ static int drain_stacks(struct mt_pipeline *pipeline, size_t *moved)
 		}
 		if (!err)
 			err = mt_decoder_stack(pipeline->decoder, data, len);
+		mt_path_learner_offer(pipeline->sources.learner, data, len);
 		if (!err && ++n % MT_DECODER_STACKS == 0)
 			err = write_stacks(pipeline);
 	}

@@ -15,6 +15,7 @@ struct mt_decoder;
 struct mt_file_notes;
 struct mt_marks;
 struct mt_mmap_events;
+struct mt_path_learner;
 struct mt_pipeline;
 struct mt_programs;
 struct mt_witness;
@@ -27,6 +28,7 @@ struct mt_pipeline_sources {
 	struct mt_coverage *coverage;
 	struct mt_marks *marks;
 	struct mt_witness *witness;	/* NULL: none is heard */
+	struct mt_path_learner *learner;	/* NULL: call paths are not learned */
 	/* Called once, before the thread starts: gives the decoder what is known already. */
 	int (*introduce)(void *arg, struct mt_decoder *decoder);
 	void *introduce_arg;

@@ -561,6 +561,25 @@ int mt_programs_processes_fd(const struct mt_programs *programs)
 	return processes_fd(programs);
 }
 
+int mt_programs_frame_rows_fd(const struct mt_programs *programs)
+{
+	return bpf_map__fd(programs->skel->maps.frame_rows);
+}
+
+int mt_programs_seen_stacks_fd(const struct mt_programs *programs)
+{
+	return bpf_map__fd(programs->skel->maps.seen_stacks);
+}
+
+uint64_t mt_programs_code_generation(const struct mt_programs *programs, uint32_t pid)
+{
+	struct mt_process_code code;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(programs->skel->maps.codes), &pid, &code))
+		return 0;
+	return code.generation;
+}
+
 struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs)
 {
 	struct bpf_object *object = programs->skel->obj;

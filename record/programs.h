@@ -139,6 +139,9 @@ int mt_programs_events_fd(const struct mt_programs *programs);
 int mt_programs_stacks_fd(const struct mt_programs *programs);
 int mt_programs_requests_fd(const struct mt_programs *programs);
 int mt_programs_processes_fd(const struct mt_programs *programs);
+/* Of frames by what code they are of, and of stack ids by digest (bpf/stack_path.bpf.h). */
+int mt_programs_frame_rows_fd(const struct mt_programs *programs);
+int mt_programs_seen_stacks_fd(const struct mt_programs *programs);
 struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs);
 
 /* Forget processes that are gone though their exit was missed. */
@@ -152,6 +155,9 @@ void mt_programs_losses(const struct mt_programs *programs,
 			struct mt_loss_counter ret_losses[MT_LOSS_KINDS]);
 /* record/watch.h: what the kernel may have left out. */
 uint64_t mt_programs_missed(const struct mt_programs *programs, enum mt_missed what);
+
+/* The generation of the process's executable memory, 0 if that is not known. */
+uint64_t mt_programs_code_generation(const struct mt_programs *programs, uint32_t pid);
 
 /* For when calls may have been missed: [start, end) is executable in pid. One thread at a time. */
 void mt_programs_add_code(const struct mt_programs *programs, uint32_t pid, uint64_t start,

@@ -12,6 +12,7 @@
 #include "record/marks.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
+#include "record/path_learner.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
 #include "record/recorder_impl.h"
@@ -107,6 +108,7 @@ static void release(struct mt_recorder *rec)
 	mt_marks_free(rec->marks);
 	mt_control_free(rec->control);
 	mt_witness_free(rec->witness);
+	mt_path_learner_free(rec->learner);
 	mt_stopped_free(rec->stopped);
 	mt_guardian_free(rec->guardian);
 	mt_programs_free(rec->programs);

@@ -31,6 +31,7 @@ struct mt_recorder {
 	struct mt_mmap_events *mappings;
 	struct mt_file_notes *notes;
 	struct mt_witness *witness;
+	struct mt_path_learner *learner;
 	struct mt_pipeline *pipeline;
 	struct mt_control *control;	/* NULL: no commands are taken */
 	struct mt_marks *marks;

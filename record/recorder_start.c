@@ -27,6 +27,7 @@
 #include "record/marks.h"
 #include "record/mmap_events.h"
 #include "record/output.h"
+#include "record/path_learner.h"
 #include "record/preflight.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
@@ -239,6 +240,18 @@ static bool knows_inode(const void *programs, const struct mt_inode_key *key)
 }
 
 /* What both ways to start need. */
+/* Frame rows are x86-64's; elsewhere, and without a digest of code words, nobody would use them. */
+static int start_learner(struct mt_recorder *rec)
+{
+#ifdef __x86_64__
+	if (rec->opts->stack_size && rec->opts->stack_identity != MT_STACK_IDENTITY_BYTES &&
+	    !mt_kernel_is_old())
+		return mt_path_learner_start(rec->programs, &rec->learner);
+#endif
+	(void)rec;
+	return 0;
+}
+
 static int arm(struct mt_recorder *rec)
 {
 	int err = mt_mmap_events_new(rec->opts->mapping_ring_size, &rec->mappings);
@@ -273,6 +286,8 @@ static int arm(struct mt_recorder *rec)
 		err = mt_witness_new(knows_inode, rec->programs, &rec->witness);
 	if (!err)
 		err = mt_marks_new(&rec->marks);
+	if (!err)
+		err = start_learner(rec);
 	if (!err) {
 		mt_file_notes_add_vdso(rec->notes);
 		mt_attach_worker_note(rec->worker, rec->notes);
@@ -394,6 +409,7 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 static int start_writing(struct mt_recorder *rec)
 {
 	struct mt_pipeline_sources sources = {
+		.learner = rec->learner,
 		.programs = rec->programs, .mappings = rec->mappings, .notes = rec->notes,
 		.coverage = rec->coverage, .witness = rec->witness, .marks = rec->marks,
 		.introduce = introduce, .introduce_arg = rec,
