@@ -162,8 +162,7 @@ static const struct {
 	[MT_COMMAND_SYMBOLIZE] = {
 		"symbolize", symbolize_options,
 		"write the profile folder, then report as top does",
-		"Verify each mapped file, take its symbols, unwind tables and debug information\n"
-		"into a profile folder, unwind every stack, and report as mt-report top does.\n",
+		"Verify mapped files, put what they say into a folder, and report as top does.\n",
 		"mt-record -o run.mt -- ./prog && mt-report symbolize run.mt",
 	},
 	[MT_COMMAND_STAT] = {
