@@ -151,6 +151,9 @@ static int list_maps(struct mt_adoption *adoption, struct adopted *one)
 	size_t i;
 	int err = mt_proc_maps_each(one->pid, add_map, one);
 
+	/* What has ended still has a list, an empty one. */
+	if (!err && !one->n_maps)
+		err = -ESRCH;
 	if (err)
 		return err;
 	ranges = calloc(one->n_maps + 1, sizeof(*ranges));

@@ -26,6 +26,7 @@ struct mt_file_prober {
 	void *told_arg;
 	bool *found;		/* by index in the table: some file has it */
 	bool any;		/* some file has an allocator, or may have one */
+	bool looked;	/* a file was there to be looked at */
 };
 
 int mt_file_prober_new(const struct mt_allocator_specs *specs, bool move_sites,
@@ -159,6 +160,7 @@ int mt_file_prober_probe(struct mt_file_prober *prober, int fd, const char *path
 		err = -errno;
 	if (!err)
 		err = mt_allocators_scan(prober->table, fd, prober->found, &scan);
+	prober->looked |= !err || err == -MT_E_NOT_ELF;
 	if (err == -MT_E_NOT_ELF) {
 		if (is_32bit(fd))
 			mt_coverage_gap(prober->coverage, path, &st, "",
@@ -195,6 +197,7 @@ void mt_file_prober_finish(struct mt_file_prober *prober)
 			mt_coverage_gap(prober->coverage, "", NULL, functions[i].name,
 					"named by --allocator, but no file has it");
 	if (!prober->any)
-		mt_coverage_gap(prober->coverage, "", NULL, "",
-				"no file that was mapped has an allocator");
+		mt_coverage_gap(prober->coverage, "", NULL, "", prober->looked ?
+				"no file that was mapped has an allocator" :
+				"it ended before its files could be looked at");
 }
