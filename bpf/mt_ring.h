@@ -321,9 +321,10 @@ struct mt_block_key {
 
 /* What makes two stacks one. */
 enum mt_identity_mode {
+	MT_IDENTITY_PATH,	/* their call path; where that is not known, their code words */
 	MT_IDENTITY_CODE,	/* their code words */
 	MT_IDENTITY_BYTES,	/* every byte */
-	MT_IDENTITY_EVERY,	/* nothing: all captures are defined; identity as for CODE */
+	MT_IDENTITY_EVERY,	/* nothing: all captures are defined; identity as for PATH */
 };
 
 enum mt_loss_kind {

@@ -158,7 +158,7 @@ static __always_inline __u32 capture_from(const struct origin *from, struct mt_t
 		goto out;
 	}
 #if defined(__TARGET_ARCH_x86)
-	if (identity_mode != MT_IDENTITY_BYTES)
+	if (identity_mode == MT_IDENTITY_PATH || identity_mode == MT_IDENTITY_EVERY)
 		path = stack_path(capture, from->ip, sp, from->fp);
 #endif
 	seen = shared && path ? bpf_map_lookup_elem(&seen_stacks, &path) : NULL;

@@ -68,7 +68,7 @@ static void fill_table(struct mt_record_opts *opts, struct texts *texts,
 {
 	static const char *const follow[] = { "tree", "root", NULL };
 	static const char *const sites[] = { "auto", "entry", NULL };
-	static const char *const identity[] = { "code", "bytes", "every", NULL };
+	static const char *const identity[] = { "path", "code", "bytes", "every", NULL };
 	static const char *const attach[] = { "auto", "session", "multi", "perf", NULL };
 	static const char *const watch[] = { "auto", "fentry", "tracepoint", NULL };
 	const struct mt_option rows[] = {

@@ -29,6 +29,7 @@ enum mt_site {
 
 /* What makes two stacks one; in the order of bpf/mt_ring.h. */
 enum mt_stack_identity {
+	MT_STACK_IDENTITY_PATH,
 	MT_STACK_IDENTITY_CODE,
 	MT_STACK_IDENTITY_BYTES,
 	MT_STACK_IDENTITY_EVERY,

@@ -147,7 +147,8 @@ static uint32_t stack_ring_for(const struct mt_record_opts *opts, uint64_t *ret_
 	return (uint32_t)size;
 }
 
-_Static_assert((int)MT_STACK_IDENTITY_CODE == (int)MT_IDENTITY_CODE &&
+_Static_assert((int)MT_STACK_IDENTITY_PATH == (int)MT_IDENTITY_PATH &&
+	       (int)MT_STACK_IDENTITY_CODE == (int)MT_IDENTITY_CODE &&
 	       (int)MT_STACK_IDENTITY_BYTES == (int)MT_IDENTITY_BYTES &&
 	       (int)MT_STACK_IDENTITY_EVERY == (int)MT_IDENTITY_EVERY, "one order");
 
@@ -240,12 +241,14 @@ static bool knows_inode(const void *programs, const struct mt_inode_key *key)
 }
 
 /* What both ways to start need. */
-/* Frame rows are x86-64's; elsewhere, and without a digest of code words, nobody would use them. */
+/* Frame rows are x86-64's; elsewhere nobody would use them. */
 static int start_learner(struct mt_recorder *rec)
 {
 #ifdef __x86_64__
-	if (rec->opts->stack_size && rec->opts->stack_identity != MT_STACK_IDENTITY_BYTES &&
-	    !mt_kernel_is_old())
+	const int identity = rec->opts->stack_identity;
+
+	if (rec->opts->stack_size && !mt_kernel_is_old() &&
+	    (identity == MT_STACK_IDENTITY_PATH || identity == MT_STACK_IDENTITY_EVERY))
 		return mt_path_learner_start(rec->programs, &rec->learner);
 #endif
 	(void)rec;

@@ -49,6 +49,13 @@ int main()
 EOF
 few clang clang++ -O2 -c work.cc -o work.o
 
+# The plain digest takes what earlier calls left for more paths.
+by_path=$(/usr/bin/python3 -c 'import json; print(json.load(open("stat.json"))["stacks"]["definitions"])')
+RECORD_OPTIONS='--stack-identity code'
+record 'clang by code' clang++ -O2 -c work.cc -o work.o
+RECORD_OPTIONS=
+holds 'clang by code: more definitions' "s['stacks']['definitions'] > 2 * $by_path"
+
 export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' \
 	GIT_COMMITTER_DATE='2020-01-01T00:00:00Z'
 git init -q repo

@@ -80,7 +80,7 @@ Test(record_opts, ways_to_attach_and_to_tell_stacks_apart)
 {
 	cr_assert_eq(PARSE("ls"), 0);
 	cr_assert_eq(opts.attach, MT_ATTACH_AUTO);
-	cr_assert_eq(opts.stack_identity, MT_STACK_IDENTITY_CODE);
+	cr_assert_eq(opts.stack_identity, MT_STACK_IDENTITY_PATH);
 	cr_assert_eq(PARSE("--attach", "session", "--stack-identity=every", "ls"), 0);
 	cr_assert_eq(opts.attach, MT_ATTACH_SESSION);
 	cr_assert_eq(opts.stack_identity, MT_STACK_IDENTITY_EVERY);
