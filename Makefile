@@ -91,7 +91,8 @@ $(O)/mt-report: $(REPORT) $(COMMON)
 # mt-record's modules and the reader, all others mt-report's.
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(sort $(wildcard tests/unit/t_*.c)))
 # These unwind their own process, on x86-64.
-UNIT := $(filter-out $(if $(filter-out x86_64,$(MACHINE)),%/t_cfi_oracle %/t_unwind_oracle),$(UNIT))
+UNIT := $(filter-out $(if $(filter-out x86_64,$(MACHINE)), \
+	%/t_cfi_oracle %/t_unwind_oracle %/t_frame_row),$(UNIT))
 $(O)/unit/t_record_%: $(O)/tests/unit/t_record_%.o $(RECORD_LIB) $(READER) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,criterion $(PKGS_record) $(MSGPACK)) -lm -o $@
