@@ -6,6 +6,7 @@
 
 #include "bpf/mt_ring.h"
 #include "common/artifact.h"
+#include "common/grow.h"
 #include "record/writer.h"
 
 #define GAPS_MAX 4096u	/* more say nothing new */
@@ -77,22 +78,6 @@ void mt_coverage_free(struct mt_coverage *coverage)
 	free(coverage);
 }
 
-/* Room for another row. Strings that rows point to stay where they are. */
-static int make_room(struct mt_coverage_row **rows, uint32_t n, uint32_t *cap)
-{
-	uint32_t more = *cap ? 2 * *cap : 16;
-	struct mt_coverage_row *grown;
-
-	if (n < *cap)
-		return 0;
-	grown = reallocarray(*rows, more, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*rows = grown;
-	*cap = more;
-	return 0;
-}
-
 static void set_file(struct mt_coverage_row *row, const struct stat *st)
 {
 	if (!st)
@@ -155,7 +140,8 @@ int mt_coverage_add(struct mt_coverage *coverage, const struct mt_coverage_sourc
 	if (coverage->n_sources + 1 >= MT_GROUPS_MAX)
 		err = -EOVERFLOW;
 	if (!err)
-		err = make_room(&coverage->sources, coverage->n_waiting, &coverage->cap_sources);
+		err = mt_grow(&coverage->sources, coverage->n_waiting, &coverage->cap_sources,
+			      sizeof(*coverage->sources), MT_GROW_MAX);
 	if (!err && source->fixed_size)
 		err = set_fixed_size(coverage, coverage->n_sources + 1, source->fixed_size);
 	if (!err) {
@@ -183,7 +169,8 @@ void mt_coverage_gap(struct mt_coverage *coverage, const char *path, const struc
 	set_file(&row, st);
 	pthread_mutex_lock(&coverage->lock);
 	if (row.path && row.function && row.reason && coverage->n_gaps < GAPS_MAX &&
-	    !make_room(&coverage->gaps, coverage->n_gaps, &coverage->cap_gaps)) {
+	    !mt_grow(&coverage->gaps, coverage->n_gaps, &coverage->cap_gaps,
+		     sizeof(*coverage->gaps), MT_GROW_MAX)) {
 		coverage->gaps[coverage->n_gaps++] = row;
 		kept = true;
 	}

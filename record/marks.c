@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "common/grow.h"
 #include "record/writer.h"
 
 struct mt_marks {
@@ -45,21 +46,6 @@ void mt_marks_free(struct mt_marks *marks)
 	free(marks);
 }
 
-static int make_room(struct mt_marks *marks)
-{
-	uint32_t more = marks->cap ? 2 * marks->cap : 16;
-	struct mt_mark *grown;
-
-	if (marks->n < marks->cap)
-		return 0;
-	grown = reallocarray(marks->rows, more, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	marks->rows = grown;
-	marks->cap = more;
-	return 0;
-}
-
 int mt_marks_add(struct mt_marks *marks, uint32_t type, uint64_t time, const char *name)
 {
 	char *copy = strdup(name);
@@ -69,7 +55,8 @@ int mt_marks_add(struct mt_marks *marks, uint32_t type, uint64_t time, const cha
 	if (!err && marks->total == MT_MARKS_MAX)
 		err = -E2BIG;
 	if (!err)
-		err = make_room(marks);
+		err = mt_grow(&marks->rows, marks->n, &marks->cap, sizeof(*marks->rows),
+			      MT_GROW_MAX);
 	if (!err) {
 		marks->rows[marks->n++] = (struct mt_mark){
 			.type = type, .time = time, .name = copy,

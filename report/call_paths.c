@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "common/grow.h"
 #include "report/id_map.h"
 #include "report/intern.h"
 #include "report/reader.h"
@@ -48,25 +49,6 @@ void mt_paths_free(struct mt_paths *paths)
 	mt_id_map_release(&paths->stacks);
 	free(paths->path_of);
 	free(paths);
-}
-
-/* Room for one more in *items: 0, -ENOMEM, -MT_E_LIMIT. */
-static int grow(void *items, uint32_t n, uint32_t *cap, size_t size)
-{
-	uint32_t more = *cap ? *cap * 2 : 256;
-	void *data;
-
-	if (n < *cap)
-		return 0;
-	if (*cap > UINT32_MAX / 4)
-		return -MT_E_LIMIT;
-	memcpy(&data, items, sizeof(data));
-	data = realloc(data, more * size);
-	if (!data)
-		return -ENOMEM;
-	memcpy(items, &data, sizeof(data));
-	*cap = more;
-	return 0;
 }
 
 static bool same_call(const struct mt_call *a, const struct mt_call *b)
@@ -121,7 +103,8 @@ static int find_call(struct mt_paths *paths, const struct mt_frame *frame, uint3
 	}
 	slot = call_slot(paths, &call);
 	if (!*slot) {
-		err = grow(&paths->calls, paths->n_calls, &paths->calls_cap, sizeof(call));
+		err = mt_grow(&paths->calls, paths->n_calls, &paths->calls_cap, sizeof(call),
+			      MT_GROW_MAX);
 		if (err)
 			return err;
 		paths->calls[paths->n_calls++] = call;
@@ -154,7 +137,8 @@ static int find_node(struct mt_paths *paths, uint32_t parent, uint32_t call, uin
 	bool new;
 	int err;
 
-	err = grow(&paths->nodes, paths->n_nodes, &paths->nodes_cap, sizeof(*paths->nodes));
+	err = mt_grow(&paths->nodes, paths->n_nodes, &paths->nodes_cap, sizeof(*paths->nodes),
+		      MT_GROW_MAX);
 	if (!err)
 		err = index_pair(&paths->node_index, parent, call, paths->n_nodes, ret_node, &new);
 	if (!err && new)
@@ -167,7 +151,8 @@ static int find_path(struct mt_paths *paths, const struct mt_path *path, uint32_
 	bool new;
 	int err;
 
-	err = grow(&paths->paths, paths->n_paths, &paths->paths_cap, sizeof(*paths->paths));
+	err = mt_grow(&paths->paths, paths->n_paths, &paths->paths_cap, sizeof(*paths->paths),
+		      MT_GROW_MAX);
 	if (!err)
 		err = index_pair(&paths->path_index, path->leaf, path->end, paths->n_paths,
 				 ret_path, &new);
@@ -195,7 +180,8 @@ int mt_paths_add(struct mt_paths *paths, const struct mt_stack *stack,
 		if (err)
 			return err;
 	}
-	err = grow(&paths->path_of, slot, &paths->path_of_cap, sizeof(*paths->path_of));
+	err = mt_grow(&paths->path_of, slot, &paths->path_of_cap, sizeof(*paths->path_of),
+		      MT_GROW_MAX);
 	if (!err)
 		err = find_path(paths, &path, &paths->path_of[slot]);
 	if (!err)

@@ -1,25 +1,10 @@
 #include "report/coverage_facts.h"
 
 #include "common/error.h"
+#include "common/grow.h"
 #include "report/intern.h"
 
 #include <errno.h>
-
-/* Room for one more element of a growing array. */
-static int make_room(void *array, size_t size, uint32_t n, uint32_t *cap)
-{
-	uint32_t more = *cap ? 2 * *cap : 16;
-	void **at = array, *grown;
-
-	if (n < *cap)
-		return 0;
-	grown = reallocarray(*at, more, size);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*cap = more;
-	return 0;
-}
 
 static int take_source(struct mt_coverage_facts *facts, const struct mt_coverage_row *row,
 		       struct mt_intern *strings)
@@ -38,7 +23,8 @@ static int take_source(struct mt_coverage_facts *facts, const struct mt_coverage
 		return -MT_E_CORRUPT;
 	if (facts->n_sources == MT_COVERAGE_SOURCES_MAX)
 		return -MT_E_LIMIT;
-	err = make_room(&facts->sources, sizeof(source), facts->n_sources, &facts->cap_sources);
+	err = mt_grow(&facts->sources, facts->n_sources, &facts->cap_sources, sizeof(source),
+		      MT_GROW_MAX);
 	if (!err)
 		facts->sources[facts->n_sources++] = source;
 	return err;
@@ -58,7 +44,7 @@ static int take_gap(struct mt_coverage_facts *facts, const struct mt_coverage_ro
 		return -ENOMEM;
 	if (facts->n_gaps == MT_COVERAGE_GAPS_MAX)
 		return -MT_E_LIMIT;
-	err = make_room(&facts->gaps, sizeof(gap), facts->n_gaps, &facts->cap_gaps);
+	err = mt_grow(&facts->gaps, facts->n_gaps, &facts->cap_gaps, sizeof(gap), MT_GROW_MAX);
 	if (!err)
 		facts->gaps[facts->n_gaps++] = gap;
 	return err;

@@ -1,6 +1,7 @@
 #include "report/pack.h"
 
 #include "common/error.h"
+#include "common/grow.h"
 #include "report/intern.h"
 #include "report/reader.h"
 #include "report/session.h"
@@ -28,24 +29,6 @@ struct mt_pack {
 	struct mt_intern *strings;
 };
 
-static int grow(void *items, uint32_t n, uint32_t *cap, size_t size, uint32_t limit)
-{
-	uint32_t more = *cap ? *cap * 2 : 64;
-	void *data;
-
-	if (n < *cap)
-		return 0;
-	if (n >= limit)
-		return -MT_E_LIMIT;
-	memcpy(&data, items, sizeof(data));
-	data = reallocarray(data, more, size);
-	if (!data)
-		return -ENOMEM;
-	memcpy(items, &data, sizeof(data));
-	*cap = more;
-	return 0;
-}
-
 static int add_image(struct mt_pack *pack, const struct mt_packed *row)
 {
 	int err;
@@ -53,8 +36,8 @@ static int add_image(struct mt_pack *pack, const struct mt_packed *row)
 	/* Numbered in the order in which they come; anything else is not a pack of ours. */
 	if (row->id != pack->n_images + 1 || row->size > MT_IMAGE_MAX)
 		return 0;
-	err = grow(&pack->images, pack->n_images, &pack->images_cap, sizeof(*pack->images),
-		   MT_IMAGES_MAX);
+	err = mt_grow(&pack->images, pack->n_images, &pack->images_cap, sizeof(*pack->images),
+		      MT_IMAGES_MAX);
 	if (err)
 		return err;
 	pack->images[pack->n_images++] = (struct image){ pack->end, row->size };
@@ -67,8 +50,8 @@ static int add_file(struct mt_pack *pack, const struct mt_packed *row)
 	const char **texts[5];
 	struct mt_packed copy = *row;
 	size_t i;
-	int err = grow(&pack->files, pack->n_files, &pack->files_cap, sizeof(*pack->files),
-		       FILES_MAX);
+	int err = mt_grow(&pack->files, pack->n_files, &pack->files_cap, sizeof(*pack->files),
+			  FILES_MAX);
 
 	if (err)
 		return err;

@@ -1,29 +1,12 @@
 #include "report/profile_read_impl.h"
 
 #include "common/error.h"
+#include "common/grow.h"
 #include "report/json_read.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <unistd.h>
-
-static int grow(void *array, size_t n, size_t *cap, size_t size, size_t max)
-{
-	size_t more = *cap ? *cap * 2 : 16;
-	void *data;
-
-	if (n < *cap)
-		return 0;
-	if (n >= max)
-		return -MT_E_LIMIT;
-	memcpy(&data, array, sizeof(data));
-	data = reallocarray(data, more, size);
-	if (!data)
-		return -ENOMEM;
-	memcpy(array, &data, sizeof(data));
-	*cap = more;
-	return 0;
-}
 
 static bool read_build_id(struct mt_json_in *in, struct mt_profile_module *module)
 {
@@ -46,15 +29,15 @@ static bool read_build_id(struct mt_json_in *in, struct mt_profile_module *modul
 static int read_segments(struct mt_json_in *in, struct mt_profile_module *module)
 {
 	struct mt_module_segment *segment;
-	size_t cap = 0;
+	uint32_t cap = 0;
 	const char *name;
 	int err;
 
 	if (module->segments || !mt_json_in_array(in))
 		return -MT_E_CORRUPT;
 	while (mt_json_in_element(in)) {
-		err = grow(&module->segments, module->n_segments, &cap, sizeof(*segment),
-			   MT_SEGMENTS_MAX);
+		err = mt_grow(&module->segments, module->n_segments, &cap, sizeof(*segment),
+			      MT_SEGMENTS_MAX);
 		if (err)
 			return err;
 		segment = &module->segments[module->n_segments++];
@@ -82,15 +65,15 @@ static int read_segments(struct mt_json_in *in, struct mt_profile_module *module
 static int read_sections(struct mt_json_in *in, struct mt_profile_module *module)
 {
 	struct mt_module_range *section;
-	size_t cap = 0;
+	uint32_t cap = 0;
 	const char *name;
 	int err;
 
 	if (module->sections || !mt_json_in_array(in))
 		return -MT_E_CORRUPT;
 	while (mt_json_in_element(in)) {
-		err = grow(&module->sections, module->n_sections, &cap, sizeof(*section),
-			   MT_PROFILE_SECTIONS_MAX);
+		err = mt_grow(&module->sections, module->n_sections, &cap, sizeof(*section),
+			      MT_PROFILE_SECTIONS_MAX);
 		if (err)
 			return err;
 		section = &module->sections[module->n_sections++];
@@ -131,8 +114,8 @@ static int read_functions(struct mt_json_in *in, struct mt_profile_modules *modu
 		return -MT_E_CORRUPT;
 	module->first_function = modules->n_functions;
 	while (mt_json_in_element(in)) {
-		err = grow(&modules->functions, modules->n_functions, &modules->cap_functions,
-			   sizeof(*function), MT_PROFILE_LOCATED_MAX);
+		err = mt_grow(&modules->functions, modules->n_functions, &modules->cap_functions,
+			      sizeof(*function), MT_PROFILE_LOCATED_MAX);
 		if (err)
 			return err;
 		function = &modules->functions[modules->n_functions++];
@@ -197,8 +180,8 @@ static int read_modules(struct mt_json_in *in, struct mt_profile_modules *module
 	if (!mt_json_in_object(in))
 		return -MT_E_CORRUPT;
 	while ((key = mt_json_in_member(in))) {
-		err = grow(&modules->modules, modules->n, &modules->cap, sizeof(*module),
-			   MT_PROFILE_MODULES_MAX);
+		err = mt_grow(&modules->modules, modules->n, &modules->cap, sizeof(*module),
+			      MT_PROFILE_MODULES_MAX);
 		if (err)
 			return err;
 		module = &modules->modules[modules->n++];
@@ -220,8 +203,8 @@ static int read_located(struct mt_json_in *in, struct mt_profile_modules *module
 	if (!mt_json_in_array(in))
 		return -MT_E_CORRUPT;
 	while (mt_json_in_element(in)) {
-		err = grow(&modules->located, modules->n_located, &modules->cap_located,
-			   sizeof(*located), MT_PROFILE_LOCATED_MAX);
+		err = mt_grow(&modules->located, modules->n_located, &modules->cap_located,
+			      sizeof(*located), MT_PROFILE_LOCATED_MAX);
 		if (err)
 			return err;
 		located = &modules->located[modules->n_located++];
@@ -266,8 +249,8 @@ static int read_debug_info(struct mt_json_in *in, struct mt_profile_modules *mod
 	if (!mt_json_in_object(in))
 		return -MT_E_CORRUPT;
 	while ((key = mt_json_in_member(in))) {
-		err = grow(&modules->lists, modules->n_lists, &modules->cap_lists, sizeof(*list),
-			   MT_PROFILE_MODULES_MAX);
+		err = mt_grow(&modules->lists, modules->n_lists, &modules->cap_lists, sizeof(*list),
+			      MT_PROFILE_MODULES_MAX);
 		if (err)
 			return err;
 		list = &modules->lists[modules->n_lists++];

@@ -23,13 +23,17 @@ struct mt_profile_modules {
 	int folder;		/* -1: there is none */
 	char *text;		/* of the metadata; strings are in it */
 	struct mt_profile_module *modules;	/* sorted by build-id */
-	size_t n, cap;
+	size_t n;
+	uint32_t cap;
 	struct mt_profile_located *located;
-	size_t n_located, cap_located;
+	size_t n_located;
+	uint32_t cap_located;
 	struct mt_located_list *lists;	/* sorted by key */
-	size_t n_lists, cap_lists;
+	size_t n_lists;
+	uint32_t cap_lists;
 	struct mt_renamed_function *functions;
-	size_t n_functions, cap_functions;
+	size_t n_functions;
+	uint32_t cap_functions;
 };
 
 /* -1, 0, 1: by length, then by bytes. */
