@@ -301,6 +301,29 @@ static inline __u64 mt_fold(__u64 hash, __u64 word)
 	return (hash ^ word) * 0x100000001b3ULL;
 }
 
+/*
+ * Where a frame's CFA is in a capture that begins at low; 0: not above the frame before, or not
+ * aligned, so the row is not about this stack.
+ */
+static inline __u64 mt_frame_cfa(__u64 row, __u64 low, __u64 sp, __u64 fp)
+{
+	__u64 at = (MT_FRAME_BASE(row) == MT_FRAME_RBP ? fp : sp) +
+		   (__u64)MT_FRAME_OFFSET(row) - low;
+
+	return at + low <= sp || at < 8 || at & 7 ? 0 : at;
+}
+
+/* The digest of a path: its innermost pc, each return address by mt_fold(), and if it is cut. */
+static inline __u64 mt_path_begin(__u64 generation, __u64 pc)
+{
+	return mt_fold(mt_fold(MT_PATH_BASIS, generation), pc);
+}
+
+static inline __u64 mt_path_cut(__u64 path, __u64 above)
+{
+	return mt_fold(mt_fold(path, 1), above);
+}
+
 /* Signals below this are watched: those that end programs are. */
 #define MT_SIGNALS_MAX 32
 

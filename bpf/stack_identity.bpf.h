@@ -14,6 +14,42 @@ struct scan {
 	__u32 words;
 };
 
+/* hash with n words at most, of those left from number at on; n is a constant. */
+static __always_inline __u64 fold_words(__u64 hash, const __u64 *words, __u32 left, __u32 n)
+{
+	__u32 k;
+
+	for (k = 0; k < n && k < left; k++)
+		hash = mt_fold(hash, words[k]);
+	return hash;
+}
+
+/* The same with those alone that can be code addresses, and where they are. */
+static __always_inline __u64 fold_code_words(__u64 hash, const __u64 *words, __u32 at, __u32 left,
+					     __u32 n, const struct mt_process_code *code)
+{
+	__u64 v, lowest, span;
+	__u32 k;
+
+	if (!code) {
+		for (k = 0; k < n && k < left; k++) {
+			v = strip_code(words[k]);
+			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
+				hash = mt_fold(mt_fold(hash, at + k), v);
+		}
+		return hash;
+	}
+	/* Small numbers would be in the first chunks, should two share a place there. */
+	lowest = code->lowest;
+	span = code->highest - lowest;
+	for (k = 0; k < n && k < left; k++) {
+		v = strip_code(words[k]);
+		if (v - lowest < span && is_code(code, v))
+			hash = mt_fold(mt_fold(hash, at + k), v);
+	}
+	return hash;
+}
+
 #ifdef MT_OLD_KERNEL
 
 #define PIECE_WORDS 128
@@ -21,35 +57,18 @@ struct scan {
 /* The words from number at on, of the capture that this CPU has, a piece at most. */
 __noinline __u64 scan_piece(__u64 hash, __u32 at, __u32 words, __u32 pid)
 {
-	__u32 index = bpf_get_smp_processor_id(), k, left;
+	__u32 index = bpf_get_smp_processor_id(), left;
 	struct capture *capture = bpf_map_lookup_elem(&captures, &index);
-	struct mt_process_code *code = pid ? process_code(pid) : NULL;
-	__u64 *piece, v, lowest, span;
+	__u64 *piece;
 
 	if (!capture || at >= words)
 		return hash;
 	left = words - at;
 	at &= 8191 & ~(PIECE_WORDS - 1);
 	piece = (__u64 *)(capture->bytes + at * 8);
-	if (identity_mode == MT_IDENTITY_BYTES) {
-		for (k = 0; k < PIECE_WORDS && k < left; k++)
-			hash = mt_fold(hash, piece[k]);
-	} else if (!code) {
-		for (k = 0; k < PIECE_WORDS && k < left; k++) {
-			v = strip_code(piece[k]);
-			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
-				hash = mt_fold(mt_fold(hash, at + k), v);
-		}
-	} else {
-		lowest = code->lowest;
-		span = code->highest - lowest;
-		for (k = 0; k < PIECE_WORDS && k < left; k++) {
-			v = strip_code(piece[k]);
-			if (v - lowest < span && is_code(code, v))
-				hash = mt_fold(mt_fold(hash, at + k), v);
-		}
-	}
-	return hash;
+	if (identity_mode == MT_IDENTITY_BYTES)
+		return fold_words(hash, piece, left, PIECE_WORDS);
+	return fold_code_words(hash, piece, at, left, PIECE_WORDS, pid ? process_code(pid) : NULL);
 }
 
 static __always_inline __u64 scan_stack(struct capture *capture, struct mt_process_code *code,
@@ -69,45 +88,23 @@ static __always_inline __u64 scan_stack(struct capture *capture, struct mt_proce
 
 static long scan_words(__u32 i, struct scan *scan)
 {
-	struct mt_process_code *code = scan->code;
-	__u32 at = (i * SCAN_WORDS) & 8191, k;
-	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8), hash = scan->hash, v;
-	__u64 lowest, span;
-	__u32 left = scan->words - at;
+	__u32 at = (i * SCAN_WORDS) & 8191, left = scan->words - at;
+	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8);
 
 	if (at >= scan->words)
 		return 1;
-	if (!code) {
-		for (k = 0; k < SCAN_WORDS && k < left; k++) {
-			v = strip_code(words[k]);
-			if (v >= USER_CODE_MIN && v < USER_CODE_MAX)
-				hash = mt_fold(mt_fold(hash, at + k), v);
-		}
-	} else {
-		/* Small numbers would be in the first chunks, should two share a place there. */
-		lowest = code->lowest;
-		span = code->highest - lowest;
-		for (k = 0; k < SCAN_WORDS && k < left; k++) {
-			v = strip_code(words[k]);
-			if (v - lowest < span && is_code(code, v))
-				hash = mt_fold(mt_fold(hash, at + k), v);
-		}
-	}
-	scan->hash = hash;
+	scan->hash = fold_code_words(scan->hash, words, at, left, SCAN_WORDS, scan->code);
 	return 0;
 }
 
 static long digest_words(__u32 i, struct scan *scan)
 {
-	__u32 at = (i * SCAN_WORDS) & 8191, k;
-	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8), hash = scan->hash;
-	__u32 left = scan->words - at;
+	__u32 at = (i * SCAN_WORDS) & 8191, left = scan->words - at;
+	__u64 *words = (__u64 *)(scan->capture->bytes + at * 8);
 
 	if (at >= scan->words)
 		return 1;
-	for (k = 0; k < SCAN_WORDS && k < left; k++)
-		hash = mt_fold(hash, words[k]);
-	scan->hash = hash;
+	scan->hash = fold_words(scan->hash, words, left, SCAN_WORDS);
 	return 0;
 }
 

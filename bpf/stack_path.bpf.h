@@ -57,10 +57,8 @@ static long walk_frame(__u32 i, struct path *path)
 		path->ended = true;
 		return 1;
 	}
-	at = (MT_FRAME_BASE(row) == MT_FRAME_RBP ? path->fp : path->sp) + MT_FRAME_OFFSET(row) -
-	     path->low;
-	/* Above the frame before, and aligned; or not what the table is about. */
-	if (at + path->low <= path->sp || at < 8 || at & 7)
+	at = mt_frame_cfa(row, path->low, path->sp, path->fp);
+	if (!at)
 		return 1;
 	if (at > path->len) {
 		path->cut = path->ended = path->capture->def.flags != 0;
@@ -88,11 +86,11 @@ __noinline __u64 stack_path(struct capture *capture, __u64 pc, __u64 sp, __u64 f
 	path.len = capture->def.n_bytes;
 	path.key.generation = capture->def.generation;
 	path.key.pc = pc | MT_FRAME_EXACT;
-	path.hash = mt_fold(mt_fold(MT_PATH_BASIS, path.key.generation), pc);
+	path.hash = mt_path_begin(path.key.generation, pc);
 	repeat(MT_PATH_FRAMES_MAX, walk_frame, &path);
 	if (!path.ended)
 		return 0;
-	return path.cut ? mt_fold(mt_fold(path.hash, 1), capture->def.above) : path.hash;
+	return path.cut ? mt_path_cut(path.hash, capture->def.above) : path.hash;
 }
 
 #endif

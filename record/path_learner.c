@@ -105,7 +105,7 @@ static uint64_t word_at(const struct offer *offer, uint64_t at)
 static uint64_t walk(struct mt_path_learner *learner, const struct offer *offer)
 {
 	struct mt_frame_key key = { offer->generation, offer->pc | MT_FRAME_EXACT };
-	uint64_t hash = mt_fold(mt_fold(MT_PATH_BASIS, key.generation), offer->pc);
+	uint64_t hash = mt_path_begin(key.generation, offer->pc);
 	uint64_t sp = offer->sp, fp = offer->fp, row, at, saved;
 	uint32_t i;
 
@@ -114,12 +114,11 @@ static uint64_t walk(struct mt_path_learner *learner, const struct offer *offer)
 			return 0;
 		if (MT_FRAME_BASE(row) == MT_FRAME_END)
 			return hash;
-		at = (MT_FRAME_BASE(row) == MT_FRAME_RBP ? fp : sp) +
-		     (uint64_t)MT_FRAME_OFFSET(row) - offer->sp;
-		if (at + offer->sp <= sp || at < 8 || at % 8)
+		at = mt_frame_cfa(row, offer->sp, sp, fp);
+		if (!at)
 			return 0;
 		if (at > offer->n_bytes)
-			return offer->flags ? mt_fold(mt_fold(hash, 1), offer->above) : 0;
+			return offer->flags ? mt_path_cut(hash, offer->above) : 0;
 		key.pc = word_at(offer, at - 8);
 		saved = (uint64_t)MT_FRAME_SAVED(row) * 8;
 		if (saved > at)

@@ -561,6 +561,19 @@ int mt_programs_processes_fd(const struct mt_programs *programs)
 	return processes_fd(programs);
 }
 
+bool mt_programs_walk_stacks(const struct mt_programs *programs)
+{
+#ifdef __x86_64__
+	const uint32_t identity = programs->skel->rodata->identity_mode;
+
+	return !programs->old && programs->skel->rodata->stack_size &&
+	       (identity == MT_IDENTITY_PATH || identity == MT_IDENTITY_EVERY);
+#else
+	(void)programs;
+	return false;
+#endif
+}
+
 int mt_programs_frame_rows_fd(const struct mt_programs *programs)
 {
 	return bpf_map__fd(programs->skel->maps.frame_rows);

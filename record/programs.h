@@ -52,6 +52,9 @@ int mt_programs_load(const struct mt_programs_options *options, char log[MT_PROG
 		     struct mt_programs **ret_programs);
 void mt_programs_free(struct mt_programs *programs);
 
+/* Are stacks walked by the rows of their frames (bpf/stack_path.bpf.h)? Else none need be found. */
+bool mt_programs_walk_stacks(const struct mt_programs *programs);
+
 /* What is at work: never AUTO. */
 enum mt_watch mt_programs_watch(const struct mt_programs *programs);
 

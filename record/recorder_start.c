@@ -241,20 +241,6 @@ static bool knows_inode(const void *programs, const struct mt_inode_key *key)
 }
 
 /* What both ways to start need. */
-/* Frame rows are x86-64's; elsewhere nobody would use them. */
-static int start_learner(struct mt_recorder *rec)
-{
-#ifdef __x86_64__
-	const int identity = rec->opts->stack_identity;
-
-	if (rec->opts->stack_size && !mt_kernel_is_old() &&
-	    (identity == MT_STACK_IDENTITY_PATH || identity == MT_STACK_IDENTITY_EVERY))
-		return mt_path_learner_start(rec->programs, &rec->learner);
-#endif
-	(void)rec;
-	return 0;
-}
-
 static int arm(struct mt_recorder *rec)
 {
 	int err = mt_mmap_events_new(rec->opts->mapping_ring_size, &rec->mappings);
@@ -289,8 +275,8 @@ static int arm(struct mt_recorder *rec)
 		err = mt_witness_new(knows_inode, rec->programs, &rec->witness);
 	if (!err)
 		err = mt_marks_new(&rec->marks);
-	if (!err)
-		err = start_learner(rec);
+	if (!err && mt_programs_walk_stacks(rec->programs))
+		err = mt_path_learner_start(rec->programs, &rec->learner);
 	if (!err) {
 		mt_file_notes_add_vdso(rec->notes);
 		mt_attach_worker_note(rec->worker, rec->notes);
