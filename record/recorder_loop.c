@@ -51,6 +51,20 @@ static bool sent_to_both(const struct mt_recorder *rec, int sig)
 }
 
 /*
+ * Would it have been the command's? What is typed the kernel sends to the foreground group: either
+ * the command has got it or it has left that group. But a terminal that goes away is told to the
+ * session's leader alone, which the command would be in our place.
+ */
+static bool is_to_pass_on(const struct mt_recorder *rec, const struct signalfd_siginfo *info)
+{
+	int sig = (int)info->ssi_signo;
+
+	if (info->ssi_code == SI_KERNEL && (sig != SIGHUP || getsid(0) != getpid()))
+		return false;
+	return !sent_to_both(rec, sig);
+}
+
+/*
  * A signal from the terminal or to our process group has reached the command too; one sent to us
  * alone is passed on. The second ends the recording, and the first does if there is no command to
  * end it. timeout(1) sends each twice, to us and to the group: that is one.
@@ -71,7 +85,7 @@ static void take_signal(struct mt_recorder *rec)
 	rec->interrupts++;
 	if (!rec->target || rec->root_gone)
 		rec->interrupts++;
-	else if (rec->interrupts < 2 && info.ssi_code != SI_KERNEL && !sent_to_both(rec, sig))
+	else if (rec->interrupts < 2 && is_to_pass_on(rec, &info))
 		syscall(SYS_pidfd_send_signal, rec->root_fd, sig, NULL, 0);
 }
 
