@@ -9,12 +9,16 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bpf/mt_ring.h"
 #include "record/allocators.h"
 #include "record/old_kernel.h"
 #include "record/uprobe_multi.h"
+
+#define AGAIN_TRIES 100
+#define AGAIN_PAUSE_NS 10000000
 
 struct mt_attacher {
 	struct mt_probe_programs programs;
@@ -308,8 +312,9 @@ static int attach_step(struct mt_attacher *attacher, const char *path,
 	return err;
 }
 
-int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_probe *probes,
-		       size_t n)
+/* All or none. */
+static int attach_once(struct mt_attacher *attacher, const char *path,
+		       const struct mt_probe *probes, size_t n)
 {
 	const struct mt_probe_programs *programs = &attacher->programs;
 	bool session = attacher->mode == MT_ATTACH_SESSION;
@@ -325,14 +330,29 @@ int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_pro
 		{ session ? 1u << MT_PROBE_CALL : 0, programs->call_fd, BOTH, MT_OLD_PROBES },
 	};
 	size_t before = attacher->n_fds, i;
-	char path[32];
 	int err = 0;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	for (i = 0; i < MT_ARRAY_SIZE(steps) && !err; i++)
 		err = attach_step(attacher, path, probes, n, &steps[i]);
 	if (err)
 		while (attacher->n_fds > before)
 			close(attacher->fds[--attacher->n_fds]);
+	return err;
+}
+
+int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_probe *probes,
+		       size_t n)
+{
+	const struct timespec pause = { .tv_nsec = AGAIN_PAUSE_NS };
+	char path[32];
+	int tries = 1, err;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = attach_once(attacher, path, probes, n);
+	/* A signal of ours came, or a filesystem could not read the file's page just now. */
+	for (; (err == -EAGAIN || err == -EINTR) && tries < AGAIN_TRIES; tries++) {
+		nanosleep(&pause, NULL);
+		err = attach_once(attacher, path, probes, n);
+	}
 	return err;
 }

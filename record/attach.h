@@ -45,7 +45,10 @@ int mt_attacher_new(const struct mt_probe_programs *programs, enum mt_attach_mod
 /* Detaches everything. */
 void mt_attacher_free(struct mt_attacher *attacher);
 
-/* Attach the probes to the file open at fd: all of them, or none and -errno. */
+/*
+ * Attach the probes to the file open at fd: all of them, or none and -errno. What the kernel says
+ * is only so just now is tried again for a second.
+ */
 int mt_attacher_attach(struct mt_attacher *attacher, int fd, const struct mt_probe *probes,
 		       size_t n);
 

@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,7 +18,8 @@
 #include "record/sampled_blocks.h"
 #include "record/uprobe_multi.h"
 
-#define IDENTIFY_TRIES 100
+#define IDENTIFY_NS 10000000000ull
+#define IDENTIFY_PAUSE_NS 100000
 #define SWEEP_FROM (MT_SAMPLED_BLOCKS / 4)
 #define SWEEP_PAUSE_NS 400000000
 
@@ -497,14 +497,20 @@ int mt_programs_identify(const struct mt_programs *programs, int fd, struct mt_i
 	void *at = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
 	__u64 addr = (uintptr_t)at;
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
-	int program = bpf_program__fd(programs->skel->progs.identify), tries, err = 0;
+	const struct timespec pause = { .tv_nsec = IDENTIFY_PAUSE_NS };
+	int program = bpf_program__fd(programs->skel->progs.identify);
+	uint64_t start = mt_now();
+	int err;
 
 	if (at == MAP_FAILED)
 		return -errno;
-	/* While another thread of ours changes mappings, it finds nothing. */
-	for (tries = 0; tries < IDENTIFY_TRIES && !err && !opts.retval; tries++) {
-		if (tries)
-			sched_yield();
+	/*
+	 * The kernel does not wait for the lock on our mappings. Another thread of ours may hold
+	 * it for long: it waits for a disk there, or has lost its CPU.
+	 */
+	err = bpf_prog_test_run_opts(program, &opts);
+	while (!err && !opts.retval && mt_now() - start < IDENTIFY_NS) {
+		nanosleep(&pause, NULL);
 		err = bpf_prog_test_run_opts(program, &opts);
 	}
 	munmap(at, page);
