@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include "bpf/mt_ring.h"
+#include "common/dwarf_cfa.h"
 #include "record/remote_memory.h"
 
 #define PE_UDATA4 0x03
@@ -212,26 +213,26 @@ static int64_t scaled(const struct program *program, uint64_t factor)
 	return (int64_t)(factor * (uint64_t)program->data_align);
 }
 
-/* DW_CFA_* (DWARF 5, 7.24) about the CFA; false: op is none of them. */
+/* Instructions about the CFA; false: op is none of them. */
 static bool run_cfa(struct program *program, struct bytes *b, struct state *state, uint8_t op)
 {
 	switch (op) {
-	case 0x0c:	/* def_cfa */
-	case 0x12:	/* def_cfa_sf */
+	case CFA_DEF_CFA:
+	case CFA_DEF_CFA_SF:
 		state->cfa_reg = take_leb(b, false);
-		state->cfa_offset = op == 0x0c ? (int64_t)take_leb(b, false) :
+		state->cfa_offset = op == CFA_DEF_CFA ? (int64_t)take_leb(b, false) :
 						 scaled(program, take_leb(b, true));
 		return true;
-	case 0x0d:	/* def_cfa_register */
+	case CFA_DEF_CFA_REGISTER:
 		state->cfa_reg = take_leb(b, false);
 		return true;
-	case 0x0e:	/* def_cfa_offset */
+	case CFA_DEF_CFA_OFFSET:
 		state->cfa_offset = (int64_t)take_leb(b, false);
 		return true;
-	case 0x13:	/* def_cfa_offset_sf */
+	case CFA_DEF_CFA_OFFSET_SF:
 		state->cfa_offset = scaled(program, take_leb(b, true));
 		return true;
-	case 0x0f:	/* def_cfa_expression */
+	case CFA_DEF_CFA_EXPRESSION:
 		state->cfa_reg = OTHER_CFA;
 		skip(b, take_leb(b, false));
 		return true;
@@ -242,54 +243,55 @@ static bool run_cfa(struct program *program, struct bytes *b, struct state *stat
 /* Those with no bits of operand in the first byte, but for advances. */
 static void run_extended(struct program *program, struct bytes *b, struct state *state, uint8_t op)
 {
-	uint64_t reg;
+	uint64_t reg, factor;
 
 	if (run_cfa(program, b, state, op))
 		return;
 	switch (op) {
-	case 0x00:	/* nop */
+	case CFA_NOP:
 		return;
-	case 0x05:	/* offset_extended */
-	case 0x11:	/* offset_extended_sf */
+	case CFA_OFFSET_EXTENDED:
+	case CFA_OFFSET_EXTENDED_SF:
 		reg = take_leb(b, false);
-		set_place(state, reg, AT_OFFSET, scaled(program, take_leb(b, op == 0x11)));
+		factor = take_leb(b, op == CFA_OFFSET_EXTENDED_SF);
+		set_place(state, reg, AT_OFFSET, scaled(program, factor));
 		return;
-	case 0x06:	/* restore_extended */
+	case CFA_RESTORE_EXTENDED:
 		restore_place(program, state, take_leb(b, false));
 		return;
-	case 0x07:	/* undefined */
+	case CFA_UNDEFINED:
 		set_place(state, take_leb(b, false), UNDEFINED, 0);
 		return;
-	case 0x08:	/* same_value */
+	case CFA_SAME_VALUE:
 		set_place(state, take_leb(b, false), AS_IT_WAS, 0);
 		return;
-	case 0x09:	/* register */
+	case CFA_REGISTER:
 		set_place(state, take_leb(b, false), OTHER, 0);
 		take_leb(b, false);
 		return;
-	case 0x0a:	/* remember_state */
+	case CFA_REMEMBER_STATE:
 		if (program->n_states == STATES_MAX)
 			b->ok = false;
 		else
 			program->states[program->n_states++] = *state;
 		return;
-	case 0x0b:	/* restore_state */
+	case CFA_RESTORE_STATE:
 		if (!program->n_states)
 			b->ok = false;
 		else
 			*state = program->states[--program->n_states];
 		return;
-	case 0x10:	/* expression */
-	case 0x16:	/* val_expression */
+	case CFA_EXPRESSION:
+	case CFA_VAL_EXPRESSION:
 		set_place(state, take_leb(b, false), OTHER, 0);
 		skip(b, take_leb(b, false));
 		return;
-	case 0x14:	/* val_offset */
-	case 0x15:	/* val_offset_sf */
+	case CFA_VAL_OFFSET:
+	case CFA_VAL_OFFSET_SF:
 		set_place(state, take_leb(b, false), OTHER, 0);
 		take_leb(b, false);
 		return;
-	case 0x2e:	/* GNU_args_size */
+	case CFA_ARGS_SIZE:
 		take_leb(b, false);
 		return;
 	default:
@@ -300,25 +302,26 @@ static void run_extended(struct program *program, struct bytes *b, struct state 
 /* Instructions up to where they are about code behind pc. */
 static bool run(struct program *program, struct bytes *b, struct state *state, uint64_t pc)
 {
-	uint64_t at = program->start, reg;
-	uint8_t op;
+	uint64_t at = program->start;
+	uint8_t op, operand;
 
 	while (b->ok && b->pos < b->len) {
 		op = take(b);
-		switch (op >> 6) {
-		case 1:	/* advance_loc */
-			at += (op & 0x3f) * program->code_align;
+		operand = op & ~CFA_PRIMARY;
+		switch (op & CFA_PRIMARY) {
+		case CFA_ADVANCE_LOC:
+			at += operand * program->code_align;
 			break;
-		case 2:	/* offset */
-			reg = op & 0x3f;
-			set_place(state, reg, AT_OFFSET, scaled(program, take_leb(b, false)));
+		case CFA_OFFSET:
+			set_place(state, operand, AT_OFFSET, scaled(program, take_leb(b, false)));
 			break;
-		case 3:	/* restore */
-			restore_place(program, state, op & 0x3f);
+		case CFA_RESTORE:
+			restore_place(program, state, operand);
 			break;
 		default:
-			if (op >= 0x02 && op <= 0x04)	/* advance_loc1, 2, 4 */
-				at += take_fixed(b, 1u << (op - 2)) * program->code_align;
+			if (op >= CFA_ADVANCE_LOC1 && op <= CFA_ADVANCE_LOC4)
+				at += take_fixed(b, 1u << (op - CFA_ADVANCE_LOC1)) *
+				      program->code_align;
 			else
 				run_extended(program, b, state, op);
 		}
