@@ -5,14 +5,18 @@
 
 #include <errno.h>
 #include <unistd.h>
+#define ZSTD_STATIC_LINKING_ONLY	/* contexts in memory of ours */
 #include <zstd.h>
 
 #define FRAME_HEAD_MAX 18
 #define BLOCK_MAX (128u << 10)
 #define PART_MIN 2048u	/* less is not worth zstd tables of its own */
 
+#define CONTEXT_SIZES_TRIED 3
+
 struct mt_packer {
-	ZSTD_CCtx *ctx;
+	ZSTD_CCtx *ctx;		/* in context */
+	void *context;
 	size_t max;
 	size_t cap;
 	uint8_t *out;
@@ -36,13 +40,32 @@ static bool set(struct mt_packer *packer, ZSTD_cParameter parameter, int value)
 	return ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, parameter, value));
 }
 
+/*
+ * zstd sizes its tables by the frame: the largest one fits all others. Were the memory its own, it
+ * would give back most of it after 128 frames of less, and allocate anew for the next large one.
+ */
+static int make_context(struct mt_packer *packer, int level, int hash_log, size_t size)
+{
+	uint8_t *warm_up = calloc(1, packer->max);
+	const uint8_t *frame;
+	int err = -ENOMEM;
+
+	free(packer->context);
+	packer->context = malloc(size);
+	packer->ctx = packer->context ? ZSTD_initStaticCCtx(packer->context, size) : NULL;
+	if (warm_up && packer->ctx && !set(packer, ZSTD_c_compressionLevel, level) &&
+	    !set(packer, ZSTD_c_checksumFlag, 1) && !set(packer, ZSTD_c_contentSizeFlag, 1) &&
+	    !set(packer, ZSTD_c_hashLog, hash_log))
+		err = mt_packer_pack(packer, warm_up, packer->max, &packer->max, 1, &frame, &size);
+	free(warm_up);
+	return err;
+}
+
 int mt_packer_new(int level, int hash_log, size_t max, struct mt_packer **ret_packer)
 {
 	struct mt_packer *packer = calloc(1, sizeof(*packer));
-	uint8_t *warm_up = NULL;
-	const uint8_t *frame;
-	size_t size;
-	int err = -ENOMEM;
+	size_t size = ZSTD_estimateCStreamSize_usingCParams(ZSTD_getCParams(level, max, 0));
+	int err = -ENOMEM, i;
 
 	if (!packer)
 		return -ENOMEM;
@@ -50,33 +73,23 @@ int mt_packer_new(int level, int hash_log, size_t max, struct mt_packer **ret_pa
 	/* Each part between two cuts may be stored as it is, with a head of its own. */
 	packer->cap = ZSTD_compressBound(max) + max / PART_MIN * 3;
 	packer->out = malloc(packer->cap);
-	packer->ctx = ZSTD_createCCtx();
-	warm_up = calloc(1, max);
-	if (!packer->out || !packer->ctx || !warm_up)
-		goto out;
-	if (set(packer, ZSTD_c_compressionLevel, level) || set(packer, ZSTD_c_checksumFlag, 1) ||
-	    set(packer, ZSTD_c_contentSizeFlag, 1) || set(packer, ZSTD_c_hashLog, hash_log))
-		goto out;
-
-	/* zstd sizes its tables at the first frame; the largest one fits all others. */
-	err = mt_packer_pack(packer, warm_up, max, &max, 1, &frame, &size);
-	if (err)
-		goto out;
+	/* The size is an estimate. */
+	for (i = 0; err && packer->out && i < CONTEXT_SIZES_TRIED; i++)
+		err = make_context(packer, level, hash_log, size << i);
+	if (err) {
+		mt_packer_free(packer);
+		return err;
+	}
 	memset(packer->out, 0, packer->cap);
-
 	*ret_packer = packer;
-	packer = NULL;
-out:
-	free(warm_up);
-	mt_packer_free(packer);
-	return err;
+	return 0;
 }
 
 void mt_packer_free(struct mt_packer *packer)
 {
 	if (!packer)
 		return;
-	ZSTD_freeCCtx(packer->ctx);
+	free(packer->context);
 	free(packer->out);
 	free(packer);
 }

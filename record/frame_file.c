@@ -5,10 +5,10 @@
 #include "common/frame.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#define INDEX_STEP 65536u
-_Static_assert(MT_SEEK_FRAMES_MAX % INDEX_STEP == 0, "never more");
+#define INDEX_SIZE (MT_SEEK_FRAMES_MAX * sizeof(struct mt_frame_entry))
 
 int mt_frame_file_init(struct mt_frame_file *file, int fd)
 {
@@ -18,16 +18,19 @@ int mt_frame_file_init(struct mt_frame_file *file, int fd)
 	file->fd = fd;
 	file->seekable = start >= 0;
 	file->start = start >= 0 ? (uint64_t)start : 0;
-	file->index = calloc(INDEX_STEP, sizeof(*file->index));
-	if (!file->index)
+	file->index = mmap(NULL, INDEX_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (file->index == MAP_FAILED) {
+		file->index = NULL;
 		return -ENOMEM;
-	file->cap_index = INDEX_STEP;
+	}
 	return 0;
 }
 
 void mt_frame_file_release(struct mt_frame_file *file)
 {
-	free(file->index);
+	if (file->index)
+		munmap(file->index, INDEX_SIZE);
 	file->index = NULL;
 }
 
@@ -66,19 +69,10 @@ int mt_frame_file_write(struct mt_frame_file *file, const void *frame, size_t si
 /* Beyond what the index holds there is none: readers walk the frames then. */
 static int index_add(struct mt_frame_file *file, size_t size, size_t content, uint32_t kinds)
 {
-	struct mt_frame_entry *index;
-
 	if (file->n_frames == MT_FRAMES_MAX)
 		return -MT_E_LIMIT;
 	if (file->n_frames++ != file->n_index || file->n_index == MT_SEEK_FRAMES_MAX)
 		return 0;
-	if (file->n_index == file->cap_index) {
-		index = reallocarray(file->index, file->cap_index + INDEX_STEP, sizeof(*index));
-		if (!index)
-			return -ENOMEM;
-		file->index = index;
-		file->cap_index += INDEX_STEP;
-	}
 	file->index[file->n_index++] = (struct mt_frame_entry){
 		.size = (uint32_t)size, .content = (uint32_t)content, .kinds = kinds,
 	};

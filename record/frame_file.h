@@ -20,12 +20,11 @@ struct mt_frame_file {
 	uint64_t start;		/* of the artifact in the file */
 	uint64_t bytes;		/* written since, whole frames */
 	/*
-	 * Of the first MT_SEEK_FRAMES_MAX: 12 MB, and as much again when the file is finished. A
+	 * Of the first MT_SEEK_FRAMES_MAX: reserved at the start, 12 MB if all of it is used. A
 	 * recorder writes 2 to 8 frames a second, and one more for every 32768 events.
 	 */
 	struct mt_frame_entry *index;
 	uint32_t n_index;
-	uint32_t cap_index;
 	uint32_t n_frames;
 };
 

@@ -1,6 +1,7 @@
 #include "record/writer.h"
 #include "common/error.h"
 #include "report/reader.h"
+#include "tests/unit/allocations.h"
 #include "tests/unit/artifact_fixture.h"
 #include "tests/unit/resident.h"
 
@@ -253,23 +254,39 @@ Test(writer, over_large_rows_are_refused)
 	free(name);
 }
 
-/* The index is all that grows with the file, and it ends: such a file is whole without one. */
+/* Frames of one checkpoint each. */
+static int put_frames(uint32_t n)
+{
+	int err = 0;
+
+	while (n-- && !err)
+		err = mt_writer_checkpoint(writer, &fixture_checkpoint);
+	return err;
+}
+
+/*
+ * The index is all that grows with the file, and it ends: such a file is whole without one. It was
+ * reserved at the start: to write allocates nothing.
+ */
 Test(writer, more_frames_than_are_indexed, .timeout = 120)
 {
-	struct mt_checkpoint checkpoint = fixture_checkpoint;
 	struct mt_reader_end end;
 	size_t start, most, at_end;
-	uint32_t i;
+	unsigned long before;
+	int err;
 
 	cr_assert_eq(mt_writer_open(fd, &fixture_header, &writer), 0);
 	put_all();
 	start = held_bytes();
+	before = allocations;
+	cr_assert_gt(before, 0);
 	/* Header, lifecycle, stacks and events have frames of their own. */
-	for (i = 0; i < MT_SEEK_FRAMES_MAX; i++)
-		cr_assert_eq(mt_writer_checkpoint(writer, &checkpoint), 0);
+	err = put_frames(MT_SEEK_FRAMES_MAX);
+	before = allocations - before;
+	cr_assert_eq(err, 0);
+	cr_assert_eq(before, 0, "%lu", before);
 	most = held_bytes();
-	for (i = 0; i < 200000; i++)
-		cr_assert_eq(mt_writer_checkpoint(writer, &checkpoint), 0);
+	cr_assert_eq(put_frames(200000), 0);
 	cr_assert_eq(mt_writer_finish(writer, &trailer), 0);
 	at_end = held_bytes();
 	cr_assert_leq(most, start + (18 << 20), "%zu, then %zu", start, most);
