@@ -7,6 +7,7 @@
 #include "report/id_map.h"
 #include "report/live_spaces.h"
 #include "report/regions.h"
+#include "report/session.h"
 #include "report/tally.h"
 
 enum mt_region_fate {
@@ -15,6 +16,17 @@ enum mt_region_fate {
 	MT_REGION_KEPT,		/* until its process ended */
 	MT_REGION_DISCARDED,	/* by exec */
 };
+
+/* Of the tallies of a stack and a thread. */
+struct mt_change {
+	struct mt_share share;
+	uint64_t epoch;
+	uint32_t stack, thread;
+	enum mt_tally_way way;
+	bool temporary;
+};
+
+#define MT_CHANGES 32u	/* a power of two */
 
 struct mt_thread_state {
 	struct mt_tally tally;
@@ -48,13 +60,30 @@ struct mt_profile {
 	uint32_t n_threads;
 	struct mt_totals *processes;
 	uint32_t n_processes;
+
+	/* A ring of changes that wait until their stack's tally is in the cache. */
+	struct mt_change changes[MT_CHANGES];
+	uint32_t n_changed, n_noted;	/* of all */
 };
 
 /* Slot of a stack id's tally. 0, -ENOMEM, -MT_E_LIMIT. */
 int mt_profile_find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot);
-/* The address space of a thread of now. */
-uint32_t mt_profile_space_of(struct mt_profile *p, const struct mt_thread_state *thread,
-			     uint64_t time);
+
+/* Who is in which address space: report/aggregate_spaces.c. 0 or -ENOMEM. */
+int mt_profile_take_lifecycle(struct mt_profile *p, const struct mt_lifecycle *row);
+/* Of a thread of which nothing is known yet. */
+uint32_t mt_profile_first_space(struct mt_profile *p, const struct mt_thread_state *thread,
+				uint64_t time);
+
+/* Of the heap: report/aggregate_blocks.c. 0, -ENOMEM, -MT_E_LIMIT. */
+int mt_profile_add_block(struct mt_profile *p, const struct mt_event *event, uint32_t thread_index);
+/* freed: not given to realloc. */
+int mt_profile_release_block(struct mt_profile *p, const struct mt_event *event,
+			     uint32_t thread_index, bool freed);
+/* What was noted of tallies is in them now. */
+void mt_profile_settle_changes(struct mt_profile *p);
+/* Nobody is in the space any more; the blocks that are left are leaked, or else discarded. */
+void mt_profile_settle_blocks(struct mt_profile *p, uint32_t space, bool leaked);
 
 /* Of mmap and its like: report/aggregate_regions.c. 0, -ENOMEM, -MT_E_LIMIT. */
 int mt_profile_follow_regions(struct mt_profile *p, uint32_t n_spaces);
@@ -63,28 +92,31 @@ int mt_profile_take_region(struct mt_profile *p, const struct mt_event *event,
 /* Nobody is in the space any more. */
 void mt_profile_settle_regions(struct mt_profile *p, uint32_t space, enum mt_region_fate fate);
 
-/* One more call that gave its caller memory. */
-static inline void mt_profile_count(struct mt_profile *p, uint32_t slot, uint32_t thread,
-				    struct mt_share share)
+/* In the tallies, at once. */
+static inline void mt_profile_change(struct mt_profile *p, uint32_t slot, uint32_t thread,
+				     enum mt_tally_way way, struct mt_share share)
 {
-	p->stacks[slot].totals.allocations += share.blocks;
-	p->stacks[slot].totals.allocated_bytes += share.bytes;
-	p->threads[thread].tally.totals.allocations += share.blocks;
-	p->threads[thread].tally.totals.allocated_bytes += share.bytes;
-	p->totals.all.allocations += share.blocks;
-	p->totals.all.allocated_bytes += share.bytes;
+	mt_tally_change(&p->stacks[slot], way, share, p->epoch);
+	mt_tally_change(&p->threads[thread].tally, way, share, p->epoch);
 }
 
-/* What is not current any more, but was never given back. */
+/* What is not current any more, but was never given back; it went besides. */
 static inline void mt_profile_keep(struct mt_profile *p, uint32_t slot, uint32_t thread,
 				   struct mt_share share)
 {
-	p->stacks[slot].totals.live_blocks += share.blocks;
-	p->stacks[slot].totals.live_bytes += share.bytes;
-	p->threads[thread].tally.totals.live_blocks += share.blocks;
-	p->threads[thread].tally.totals.live_bytes += share.bytes;
+	mt_tally_keep(&p->stacks[slot], share);
+	mt_tally_keep(&p->threads[thread].tally, share);
 	p->totals.all.live_blocks += share.blocks;
 	p->totals.all.live_bytes += share.bytes;
+}
+
+/* The address space of a thread of now. */
+static inline uint32_t mt_profile_space_of(struct mt_profile *p,
+					   const struct mt_thread_state *thread, uint64_t time)
+{
+	uint32_t space = thread->process == MT_NONE ? MT_NONE : p->space_of[thread->process];
+
+	return space != MT_NONE ? space : mt_profile_first_space(p, thread, time);
 }
 
 static inline void mt_profile_raise_peak(struct mt_profile *p, uint64_t time)

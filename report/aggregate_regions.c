@@ -3,24 +3,16 @@
 
 #include "report/timeline.h"
 
-static void take_from(struct mt_profile *p, struct mt_tally *tally, uint64_t bytes, int regions)
-{
-	mt_tally_touch(tally, p->epoch);
-	tally->bytes -= bytes;
-	tally->blocks -= (uint64_t)(int64_t)regions;
-	if (p->fate == MT_REGION_UNMAPPED && regions > 0)
-		tally->totals.frees++;
-}
-
 /* mt_region_gone_fn */
 static void region_gone(void *arg, uint32_t stack, uint32_t thread, uint64_t bytes, int regions)
 {
 	struct mt_profile *p = arg;
+	struct mt_share share = { .blocks = (uint64_t)(int64_t)regions, .bytes = bytes };
 
-	take_from(p, &p->stacks[stack], bytes, regions);
-	take_from(p, &p->threads[thread].tally, bytes, regions);
-	p->bytes -= bytes;
-	p->blocks -= (uint64_t)(int64_t)regions;
+	mt_profile_change(p, stack, thread, p->fate == MT_REGION_UNMAPPED && regions > 0 ?
+			  MT_TALLY_FREED : MT_TALLY_WENT, share);
+	p->bytes -= share.bytes;
+	p->blocks -= share.blocks;
 	p->gone_bytes += bytes;
 	if (p->fate == MT_REGION_KEPT) {
 		mt_profile_keep(p, stack, thread, mt_share_of(bytes, 0));
@@ -47,19 +39,20 @@ static int add_region(struct mt_profile *p, const struct mt_event *event, uint32
 
 	if (err)
 		return err;
-	mt_profile_count(p, region.stack, thread, share);
-	if (!bytes)
-		return 0;
-	if (p->live.spaces[space].gone) {
-		mt_profile_keep(p, region.stack, thread, share);
+	p->totals.all.allocations++;
+	p->totals.all.allocated_bytes += bytes;
+	if (!bytes || p->live.spaces[space].gone) {
+		mt_profile_change(p, region.stack, thread, MT_TALLY_CAME, share);
+		mt_profile_change(p, region.stack, thread, MT_TALLY_WENT, share);
+		if (bytes)
+			mt_profile_keep(p, region.stack, thread, share);
 		return 0;
 	}
 	p->fate = MT_REGION_REPLACED;
 	err = mt_regions_map(p->regions, space, &region);
 	if (err)
 		return err;
-	mt_tally_add(&p->stacks[region.stack], share, p->epoch);
-	mt_tally_add(&p->threads[thread].tally, share, p->epoch);
+	mt_profile_change(p, region.stack, thread, MT_TALLY_CAME, share);
 	p->bytes += bytes;
 	p->blocks++;
 	mt_profile_raise_peak(p, event->time);

@@ -15,9 +15,9 @@ struct mt_paths {
 	struct mt_call *calls;
 	uint32_t *call_slots;		/* hash of call index + 1 */
 	struct mt_path_node *nodes;
-	struct mt_blocks_table node_index;	/* (parent, call) to node */
+	struct mt_key_table node_index;	/* (parent, call) to node */
 	struct mt_path *paths;
-	struct mt_blocks_table path_index;	/* (leaf, end) to path */
+	struct mt_key_table path_index;	/* (leaf, end) to path */
 	struct mt_id_map stacks;
 	uint32_t *path_of;		/* per slot of stacks */
 	uint32_t n_calls, calls_cap, call_slots_cap, n_nodes, nodes_cap, n_paths, paths_cap;
@@ -43,9 +43,9 @@ void mt_paths_free(struct mt_paths *paths)
 	free(paths->calls);
 	free(paths->call_slots);
 	free(paths->nodes);
-	mt_blocks_release(&paths->node_index);
+	mt_key_table_release(&paths->node_index);
 	free(paths->paths);
-	mt_blocks_release(&paths->path_index);
+	mt_key_table_release(&paths->path_index);
 	mt_id_map_release(&paths->stacks);
 	free(paths->path_of);
 	free(paths);
@@ -115,21 +115,16 @@ static int find_call(struct mt_paths *paths, const struct mt_frame *frame, uint3
 }
 
 /* The number stored under a key of two halves, or next for a new key (*ret_new). */
-static int index_pair(struct mt_blocks_table *table, uint32_t a, uint32_t b, uint32_t next,
+static int index_pair(struct mt_key_table *table, uint32_t a, uint32_t b, uint32_t next,
 		      uint32_t *ret_value, bool *ret_new)
 {
 	/* a + 1 wraps to 0 for MT_PATHS_NONE, b + 1 does not: the key is never 0. */
-	struct mt_live_block entry = {
-		.addr = (uint64_t)(a + 1) << 32 | (b + 1), .stack = next,
-	}, *old = mt_blocks_find(table, entry.addr);
-	int err;
+	uint64_t key = (uint64_t)(a + 1) << 32 | (b + 1);
+	const struct mt_key_entry *old = mt_key_table_find(table, key);
 
 	*ret_new = !old;
-	*ret_value = old ? old->stack : next;
-	if (old)
-		return 0;
-	err = mt_blocks_add(table, &entry);
-	return err;
+	*ret_value = old ? old->value : next;
+	return old ? 0 : mt_key_table_add(table, key, next);
 }
 
 static int find_node(struct mt_paths *paths, uint32_t parent, uint32_t call, uint32_t *ret_node)

@@ -15,7 +15,7 @@ void mt_id_map_init(struct mt_id_map *map)
 void mt_id_map_release(struct mt_id_map *map)
 {
 	mt_pages_free(map->small, map->n_small, sizeof(*map->small));
-	mt_blocks_release(&map->table);
+	mt_key_table_release(&map->table);
 	mt_id_map_init(map);
 }
 
@@ -42,13 +42,12 @@ static int make_room(struct mt_id_map *map, uint32_t id)
 
 int mt_id_map_add(struct mt_id_map *map, uint32_t id)
 {
-	struct mt_live_block entry = { .addr = mt_id_map_key(id), .stack = map->n };
 	int err = id < map->n_small ? 0 : make_room(map, id);
 
 	if (!err && id < map->n_small)
 		map->small[id] = map->n + 1;
 	else if (!err)
-		err = mt_blocks_add(&map->table, &entry);
+		err = mt_key_table_add(&map->table, mt_id_map_key(id), map->n);
 	map->n += !err;
 	return err;
 }

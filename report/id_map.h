@@ -7,13 +7,13 @@
 #ifndef MT_ID_MAP_H
 #define MT_ID_MAP_H
 
-#include "report/blocks_table.h"
+#include "report/key_table.h"
 
 struct mt_id_map {
 	uint32_t n;
 	uint32_t n_small;
 	uint32_t *small;		/* by id: slot + 1; 0: none, or it is in the table */
-	struct mt_blocks_table table;	/* keyed by id, shifted to where addresses differ */
+	struct mt_key_table table;	/* keyed by id, shifted to where addresses differ */
 };
 
 static inline uint64_t mt_id_map_key(uint32_t id)
@@ -33,12 +33,12 @@ static inline uint32_t mt_id_map_count(const struct mt_id_map *map)
 /* Slot of id, or UINT32_MAX. */
 static inline uint32_t mt_id_map_find(const struct mt_id_map *map, uint32_t id)
 {
-	const struct mt_live_block *entry;
+	const struct mt_key_entry *entry;
 
 	if (id < map->n_small && map->small[id])
 		return map->small[id] - 1;
-	entry = mt_blocks_find(&map->table, mt_id_map_key(id));
-	return entry ? entry->stack : UINT32_MAX;
+	entry = mt_key_table_find(&map->table, mt_id_map_key(id));
+	return entry ? entry->value : UINT32_MAX;
 }
 
 /* Give id, which has none, the next slot: 0 or -ENOMEM. */

@@ -22,8 +22,8 @@ void mt_live_spaces_release(struct mt_live_spaces *live)
 	uint32_t i;
 
 	for (i = 0; i < live->n; i++) {
-		mt_blocks_release(&live->spaces[i].blocks);
-		mt_blocks_release(&live->spaces[i].before_fork);
+		mt_live_table_release(&live->spaces[i].blocks);
+		mt_live_table_release(&live->spaces[i].before_fork);
 	}
 	free(live->spaces);
 	memset(live, 0, sizeof(*live));
@@ -34,20 +34,25 @@ void mt_live_space_enter(struct mt_live_spaces *live, uint32_t space)
 	live->spaces[space].refs++;
 }
 
-void mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child,
-			uint64_t time)
+int mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child, uint64_t time)
 {
 	struct mt_live_space *c = &live->spaces[child], *p = &live->spaces[parent];
+	int err;
 
 	/* Spaces are numbered in order of their making: a parent is never younger, so no cycles. */
 	if (c->linked || c->gone || parent >= child)
-		return;
+		return 0;
+	/* What is there now is older than this fork and all that follow. */
+	err = mt_live_table_keep_times(&p->blocks);
+	if (err)
+		return err;
 	c->parent = parent;
 	c->fork_time = time;
 	c->linked = true;
 	p->children++;
 	if (time > p->last_fork)
 		p->last_fork = time;
+	return 0;
 }
 
 bool mt_live_space_leave(struct mt_live_spaces *live, uint32_t space)
@@ -66,10 +71,10 @@ static void trim(struct mt_live_spaces *live, uint32_t space)
 		s = &live->spaces[space];
 		if (s->children)
 			return;
-		mt_blocks_release(&s->before_fork);
+		mt_live_table_release(&s->before_fork);
 		if (!s->gone)
 			return;
-		mt_blocks_release(&s->blocks);
+		mt_live_table_release(&s->blocks);
 		if (!s->linked)
 			return;
 		s->linked = false;
@@ -84,47 +89,53 @@ void mt_live_space_gone(struct mt_live_spaces *live, uint32_t space)
 	trim(live, space);
 }
 
-static int remember(struct mt_live_space *s, const struct mt_live_block *block, uint64_t time)
+static int remember(struct mt_live_space *s, uint64_t addr, uint64_t allocated, uint64_t freed)
 {
-	struct mt_live_block *before = mt_blocks_find(&s->before_fork, block->addr), entry;
+	struct mt_live_block entry = { .size = freed };
+	size_t before = mt_live_table_find(&s->before_fork, addr);
+	int err;
 
 	/* Two lives of one address become one: only a fork between them could tell. */
-	if (before) {
-		before->size = time;
+	if (before != MT_NO_BLOCK) {
+		mt_live_table_block(&s->before_fork, before)->size = freed;
 		return 0;
 	}
-	entry = (struct mt_live_block){ .addr = block->addr, .time = block->time, .size = time };
-	return mt_blocks_add(&s->before_fork, &entry);
+	err = mt_live_table_keep_times(&s->before_fork);
+	return err ? err : mt_live_table_add(&s->before_fork, addr, &entry, allocated);
 }
 
-int mt_live_space_remove(struct mt_live_spaces *live, uint32_t space, struct mt_live_block *block,
-			 uint64_t time)
+int mt_live_space_remove(struct mt_live_spaces *live, uint32_t space, size_t place, uint64_t time)
 {
 	struct mt_live_space *s = &live->spaces[space];
+	uint64_t allocated;
 	int err = 0;
 
-	if (s->children && block->time <= s->last_fork)
-		err = remember(s, block, time);
-	mt_blocks_remove(&s->blocks, block);
+	if (s->children) {
+		allocated = mt_live_table_time(&s->blocks, place);
+		if (allocated <= s->last_fork)
+			err = remember(s, mt_live_table_addr(&s->blocks, place), allocated, time);
+	}
+	mt_live_table_remove(&s->blocks, place);
 	return err;
 }
 
 bool mt_live_space_inherited(const struct mt_live_spaces *live, uint32_t space, uint64_t addr)
 {
 	const struct mt_live_space *s = &live->spaces[space];
-	const struct mt_live_block *block;
 	uint64_t time = UINT64_MAX;
+	size_t place;
 	unsigned int i;
 
 	for (i = 0; i < GENERATIONS_MAX && s->linked; i++) {
 		if (s->fork_time < time)
 			time = s->fork_time;
 		s = &live->spaces[s->parent];
-		block = mt_blocks_find(&s->blocks, addr);
-		if (block && block->time <= time)
+		place = mt_live_table_find(&s->blocks, addr);
+		if (place != MT_NO_BLOCK && mt_live_table_time(&s->blocks, place) <= time)
 			return true;
-		block = mt_blocks_find(&s->before_fork, addr);
-		if (block && block->time <= time && block->size > time)
+		place = mt_live_table_find(&s->before_fork, addr);
+		if (place != MT_NO_BLOCK && mt_live_table_time(&s->before_fork, place) <= time &&
+		    mt_live_table_block(&s->before_fork, place)->size > time)
 			return true;
 	}
 	return false;

@@ -8,13 +8,13 @@
 #ifndef MT_LIVE_SPACES_H
 #define MT_LIVE_SPACES_H
 
-#include "report/blocks_table.h"
+#include "report/live_table.h"
 
 #include <stdbool.h>
 
 struct mt_live_space {
-	struct mt_blocks_table blocks;
-	struct mt_blocks_table before_fork;	/* freed since: time = allocated, size = freed */
+	struct mt_live_table blocks;		/* with times, once it was forked */
+	struct mt_live_table before_fork;	/* freed since: their size is the time of that */
 	uint64_t fork_time;	/* when it was forked from parent */
 	uint64_t last_fork;	/* latest fork of this space into another */
 	uint32_t parent;	/* index, UINT32_MAX: none */
@@ -33,8 +33,8 @@ int mt_live_spaces_init(struct mt_live_spaces *live, uint32_t n);
 void mt_live_spaces_release(struct mt_live_spaces *live);
 
 void mt_live_space_enter(struct mt_live_spaces *live, uint32_t space);
-void mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child,
-			uint64_t time);
+/* 0 or -ENOMEM. */
+int mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t child, uint64_t time);
 
 /*
  * A process leaves. true if it was the last one: the caller settles the blocks of the
@@ -43,9 +43,8 @@ void mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t c
 bool mt_live_space_leave(struct mt_live_spaces *live, uint32_t space);
 void mt_live_space_gone(struct mt_live_spaces *live, uint32_t space);
 
-/* Remove a block found in a live space. 0 or -ENOMEM. */
-int mt_live_space_remove(struct mt_live_spaces *live, uint32_t space, struct mt_live_block *block,
-			 uint64_t time);
+/* Remove a block found in a live space, at its place. 0 or -ENOMEM. */
+int mt_live_space_remove(struct mt_live_spaces *live, uint32_t space, size_t place, uint64_t time);
 
 /* Is addr, not in space itself, a copy of a block that a fork made? */
 bool mt_live_space_inherited(const struct mt_live_spaces *live, uint32_t space, uint64_t addr);

@@ -1,7 +1,7 @@
 #include "report/regions.h"
 
 #include "common/error.h"
-#include "report/blocks_table.h"
+#include "report/key_table.h"
 #include "report/timeline.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ int mt_regions_new(uint32_t n_spaces, mt_region_gone_fn gone, void *arg,
 	regions->arg = arg;
 	regions->n = 1;
 	/* Differs from run to run, so that no file can choose a tree that is a list. */
-	regions->random = mt_blocks_multiplier;
+	regions->random = mt_key_multiplier;
 	*ret_regions = regions;
 	return 0;
 }

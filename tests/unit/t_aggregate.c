@@ -1,5 +1,4 @@
 #include "report/aggregate.h"
-#include "report/blocks_table.h"
 #include "report/mark_facts.h"
 #include "report/session.h"
 #include "report/timeline.h"
@@ -498,39 +497,6 @@ Test(aggregate, random_runs_agree_with_lists)
 			       stacks[stack].live_blocks, stacks[stack].live_bytes,
 			       stacks[stack].peak_blocks, stacks[stack].peak_bytes);
 	}
-}
-
-Test(blocks_table, survives_a_million_random_changes)
-{
-	enum { ADDRS = 5000 };
-	static bool live[ADDRS];
-	struct mt_blocks_table table;
-	struct mt_live_block *block, entry = { 0 };
-	uint32_t seed = 7, i, addr;
-	size_t n = 0;
-
-	mt_blocks_init(&table);
-	cr_expect_null(mt_blocks_find(&table, 16));
-	for (i = 0; i < 1000000; i++) {
-		seed = seed * 1664525 + 1013904223;
-		addr = (seed >> 8) % ADDRS;
-		block = mt_blocks_find(&table, 16 + 16 * addr);
-		cr_assert_eq(block != NULL, live[addr]);
-		if (block) {
-			cr_assert_eq(block->size, addr);
-			mt_blocks_remove(&table, block);
-			n--;
-		} else {
-			entry.addr = 16 + 16 * addr;
-			entry.size = addr;
-			cr_assert_eq(mt_blocks_add(&table, &entry), 0);
-			n++;
-		}
-		live[addr] = !live[addr];
-		cr_assert_eq(table.n, n);
-	}
-	cr_expect_leq(table.cap, 4u * ADDRS);
-	mt_blocks_release(&table);
 }
 
 Test(aggregate, glibc_empties_a_threads_cache_as_it_ends)
