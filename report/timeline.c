@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#define SLICE 8192u			/* events taken at once: stays in the cache */
+#define SLICE 1024u			/* events taken at once: stays in the cache */
 #define WINDOW_MAX (1u << 20)		/* events held back at most */
 #define UNKNOWN_LAG 1000000000ull	/* one second */
 #define RUN 16u				/* sorted by insertion */
