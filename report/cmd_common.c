@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void mt_cmd_say(const char *format, ...)
@@ -116,6 +117,22 @@ static bool open_profile(const char *dir, struct mt_profile_modules **ret_module
 	return true;
 }
 
+/* A folder that is misspelt would look like one in which nothing fits. */
+static bool is_folder(const char *option, const char *dir)
+{
+	struct stat st;
+
+	if (!dir)
+		return true;
+	if (stat(dir, &st))
+		mt_cmd_say("%s: %s: %s", option, dir, strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		mt_cmd_say("%s: %s: %s", option, dir, strerror(ENOTDIR));
+	else
+		return true;
+	return false;
+}
+
 bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 		 struct mt_analysis *ret_analysis)
 {
@@ -126,6 +143,8 @@ bool mt_cmd_load(const struct mt_report_opts *opts, unsigned int needs,
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	int err = 0;
 
+	if (!is_folder("--sysroot", opts->sysroot) || !is_folder("--debug-dir", opts->debug_dir))
+		return false;
 	if (opts->profile && !open_profile(opts->profile, &options.profile))
 		return false;
 	if (opts->debuginfod || (urls && *urls))

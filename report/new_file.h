@@ -5,19 +5,24 @@
 #define MT_NEW_FILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 struct mt_new_file {
 	FILE *out;
-	const char *path;	/* borrowed */
-	char temporary[PATH_MAX];
+	char path[PATH_MAX];
+	char temporary[PATH_MAX];	/* "" if what is written goes to path at once */
 };
 
 /* A name beside path for mkstemp(3) and mkdtemp(3), hidden. -ENAMETOOLONG. */
 int mt_temporary_name(const char *path, char ret_name[PATH_MAX]);
 
-/* Begin a file beside path, with the mode of any that the user makes. -errno, -ENAMETOOLONG. */
-int mt_new_file_open(struct mt_new_file *file, const char *path);
+/*
+ * Begin a file beside path, or beside what path links to; secret: for its owner only, else with
+ * the mode of any that the user makes. Of "-", which is standard output, and of a pipe or device,
+ * what is there is not replaced but written to. -errno, -ENAMETOOLONG.
+ */
+int mt_new_file_open(struct mt_new_file *file, const char *path, bool secret);
 
 /*
  * err 0: it takes the place of what is at path. Else, or if that fails, it is removed. Returns

@@ -27,3 +27,24 @@ mkdir folder
 mt-report pack -o folder run.mt 2>&1
 ls -A folder
 ls -A
+# It holds stack memory: nobody else's business. A link is followed; a pipe or device stays one.
+stat -c '%a %n' run.mtp
+mt-report pack -o - run.mt 2>piped.err | cmp - run.mtp
+cat piped.err
+: >target
+ln -s target link
+mt-report pack -o link run.mt 2>/dev/null
+cmp target run.mtp && readlink link
+mkfifo pipe
+cmp pipe run.mtp &
+mt-report pack -o pipe run.mt 2>/dev/null
+wait $! && test -p pipe && echo 'through a pipe'
+mt-report pack -o /dev/full run.mt 2>&1
+echo "status $?"
+# Folders that are not there are no folders without what fits.
+for option in sysroot debug-dir profile; do
+	mt-report stat --$option no/such/folder run.mt 2>&1
+	echo "status $?"
+	mt-report stat --$option run.mt run.mt 2>&1
+	echo "status $?"
+done
