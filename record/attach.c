@@ -14,6 +14,7 @@
 
 #include "bpf/mt_ring.h"
 #include "record/allocators.h"
+#include "record/descriptors.h"
 #include "record/old_kernel.h"
 #include "record/uprobe_multi.h"
 
@@ -177,6 +178,9 @@ static int keep_fd(struct mt_attacher *attacher, int fd)
 	size_t cap = attacher->cap_fds ? 2 * attacher->cap_fds : 64;
 	int *fds;
 
+	fd = mt_descriptor_keep(fd);
+	if (fd < 0)
+		return fd;
 	if (attacher->n_fds == attacher->cap_fds) {
 		fds = realloc(attacher->fds, cap * sizeof(*fds));
 		if (!fds) {

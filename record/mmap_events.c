@@ -9,9 +9,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "record/descriptors.h"
 #include "record/proc_maps.h"
 
 struct cpu_ring {
@@ -92,7 +92,7 @@ static int open_event(const struct mt_mmap_events *events, int tid, int cpu)
 		attr.read_format = 0;
 		fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	}
-	return fd < 0 ? -errno : fd;
+	return mt_descriptor_keep(fd);
 }
 
 static int map_ring(struct mt_mmap_events *events, struct cpu_ring *ring, int fd)

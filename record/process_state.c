@@ -7,38 +7,79 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-static char state_in(const char *path)
+#define START_FIELD 22
+#define STATE_FIELD 3
+
+/* A stat file from the state on. -ESRCH: there is none. */
+static int read_stat(const char *path, char *text, size_t size, const char **ret_state)
 {
-	char line[512], *after_comm;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *after_comm;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
 	ssize_t n;
 
 	if (fd < 0)
-		return 0;
-	n = read(fd, line, sizeof(line) - 1);
+		return errno == ENOENT ? -ESRCH : -errno;
+	n = read(fd, text, size - 1);
+	if (n < 0)
+		err = -errno;
 	close(fd);
 	if (n <= 0)
-		return 0;
-	line[n] = '\0';
+		return err ? err : -ESRCH;
+	text[n] = '\0';
 	/* The name may hold spaces and parentheses. */
-	after_comm = strrchr(line, ')');
-	return after_comm && after_comm[1] == ' ' ? after_comm[2] : 0;
+	after_comm = strrchr(text, ')');
+	if (!after_comm || after_comm[1] != ' ' || !after_comm[2])
+		return -EINVAL;
+	*ret_state = after_comm + 2;
+	return 0;
+}
+
+int mt_process_look(int pid, char *ret_state, uint64_t *ret_start)
+{
+	char path[32], text[512];
+	const char *at, *state;
+	int err, field;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	err = read_stat(path, text, sizeof(text), &state);
+	if (err)
+		return err;
+	for (at = state, field = STATE_FIELD; at && field < START_FIELD; field++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	if (!at)
+		return -EINVAL;
+	*ret_start = strtoull(at, NULL, 10);
+	*ret_state = *state;
+	return 0;
 }
 
 char mt_process_state(int pid)
 {
-	char path[32];
+	uint64_t start;
+	char state;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	return state_in(path);
+	return mt_process_look(pid, &state, &start) ? 0 : state;
+}
+
+/* As a number, or -ESRCH, -errno. */
+static int look_at_thread(int pid, int tid)
+{
+	char path[64], text[512];
+	const char *state;
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	err = read_stat(path, text, sizeof(text), &state);
+	return err ? err : *state;
 }
 
 char mt_thread_state(int pid, int tid)
 {
-	char path[64];
+	int state = look_at_thread(pid, tid);
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	return state_in(path);
+	return state < 0 ? 0 : (char)state;
 }
 
 /* Has SIGSTOP been sent, and not been taken yet? */
@@ -70,20 +111,24 @@ int mt_process_all_stopped(int pid)
 {
 	bool any = false, any_stopped = false;
 	struct dirent *entry;
-	char path[32], state;
-	int result = 1;
+	char path[32];
+	int result = 1, state;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	if (!dir)
-		return -ESRCH;
-	while (result && (entry = readdir(dir))) {
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (result > 0 && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
-		state = mt_thread_state(pid, atoi(entry->d_name));
-		if (state == 0 || state == 'Z' || state == 'X')
+		state = look_at_thread(pid, atoi(entry->d_name));
+		if (state == -ESRCH || state == 'Z' || state == 'X')
 			continue;
+		if (state < 0) {
+			result = state;
+			break;
+		}
 		any = true;
 		if (state == 'T' || state == 't')
 			any_stopped = true;
@@ -91,6 +136,8 @@ int mt_process_all_stopped(int pid)
 			result = 0;
 	}
 	closedir(dir);
+	if (result < 0)
+		return result;
 	/* No thread that could be read is not the same as all stopped. */
 	if (result && !any)
 		return -ESRCH;

@@ -4,13 +4,21 @@
 #ifndef MT_PROCESS_STATE_H
 #define MT_PROCESS_STATE_H
 
-/* State letter (R, S, D, T, t, Z, X, I), 0 if it is gone. Allocates nothing. */
+#include <stdint.h>
+
+/* State letter (R, S, D, T, t, Z, X, I), 0 if it is gone or cannot be seen. Allocates nothing. */
 char mt_process_state(int pid);
 char mt_thread_state(int pid, int tid);
 
 /*
+ * The same of a process, and when it started, in clock ticks: another process that gets its number
+ * later has another start. -ESRCH, -errno (without a free descriptor nothing can be seen).
+ */
+int mt_process_look(int pid, char *ret_state, uint64_t *ret_start);
+
+/*
  * 1: every thread stands still, or sleeps where it meets a stop that has been sent before it runs
- * any code; 0: not yet; -ESRCH: the process is gone.
+ * any code; 0: not yet; -ESRCH: the process is gone; -errno: it cannot be seen.
  */
 int mt_process_all_stopped(int pid);
 

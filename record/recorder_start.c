@@ -21,6 +21,7 @@
 #include "record/control.h"
 #include "record/coverage.h"
 #include "record/decode.h"
+#include "record/descriptors.h"
 #include "record/file_notes.h"
 #include "record/guardian.h"
 #include "record/kernel_features.h"
@@ -302,9 +303,8 @@ static int fail_to_follow(struct mt_recorder *rec, int err)
 
 static int execute(struct mt_recorder *rec)
 {
-	int err;
+	int err = mt_mmap_events_follow(rec->mappings, rec->root_pid);
 
-	err = mt_mmap_events_follow(rec->mappings, rec->root_pid);
 	if (!err)
 		err = mt_closure_each(rec->opts->command[0], learn, rec);
 	if (!err)
@@ -314,10 +314,9 @@ static int execute(struct mt_recorder *rec)
 
 	rec->start_time = mt_now();
 	err = mt_target_open_gate(rec->target);
-	if (!err) {
-		rec->executed = true;
+	rec->executed = !err;
+	if (!err)
 		return 0;
-	}
 	return mt_recorder_fail(rec, err == -ENOENT ? MT_EXIT_NOT_FOUND : MT_EXIT_NOT_EXECUTABLE,
 				rec->opts->command[0], err);
 }
@@ -442,16 +441,17 @@ int mt_recorder_start(struct mt_recorder *rec)
 	err = take_signals(rec);
 	if (!err)
 		err = find_root(rec);
-	if (err < 0 && !rec->opts->pid)
-		return mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot start the command", err);
 	if (err > 0)
 		return err;
+	if (err && !rec->opts->pid)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, "cannot start the command", err);
 	if (err) {
 		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "process %d: %s", rec->root_pid,
 			 strerror(-err));
 		return MT_EXIT_FAILED;
 	}
-	/* Both are errors of a write to us; the command has been forked with the old actions. */
+	/* The signals are errors of a write to us. The command was forked as things were before. */
+	mt_descriptors_raise();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 

@@ -1,0 +1,19 @@
+/*
+ * record/descriptors.h - as many file descriptors as may be had, and a few kept free.
+ *
+ * Each process that is stopped is looked at through /proc, which takes descriptors for a moment.
+ * Probes hold theirs to the end, and how many there are the command decides.
+ */
+#ifndef MT_DESCRIPTORS_H
+#define MT_DESCRIPTORS_H
+
+/* Raise the limit as far as it goes; of this process, and those that it forks later. */
+void mt_descriptors_raise(void);
+
+/*
+ * A descriptor that was just opened and is to be held for long: as it is, or closed and -EMFILE if
+ * it is one of the last. -errno if it is below 0. Numbers are given from the lowest on.
+ */
+int mt_descriptor_keep(int fd);
+
+#endif
