@@ -50,6 +50,7 @@ __u32 next_ticket;
 __u32 answers[MT_ANSWERS];	/* written by mt-record */
 __u64 pressure_latch;	/* 1 from the start of an episode until mt-record ends it */
 __u32 unasked;		/* enum mt_unasked; mt-record takes it */
+__u32 paused_some;	/* 1: processes have been marked MT_PROCESS_PAUSED; mt-record takes it */
 
 /* Ring sizes are set before load. */
 struct {
@@ -266,9 +267,10 @@ static __always_inline struct mt_task_state *current_state(void)
  * kernel may choose another, sleeping thread to take it, and this one runs on until
  * that one is scheduled. Whoever takes it stops them all.
  * asked: a request tells mt-record whom to resume. Without one it looks through the processes, and
- * one that has found no place there is let run.
+ * one that has found no place there is let run. The mark comes when the signal has been sent: who is
+ * seen to have it can be resumed for good.
  */
-static __always_inline void stop_process(bool asked)
+static __always_inline void stop_process(__u32 mark, bool asked)
 {
 	__u32 pid = current_id() >> 32;
 	__u64 *flags;
@@ -278,9 +280,15 @@ static __always_inline void stop_process(bool asked)
 	flags = bpf_map_lookup_elem(&processes, &pid);
 	if (!flags && !asked)
 		return;
-	if (flags)
-		SET_FLAG(flags, MT_PROCESS_STOPPED);
 	bpf_send_signal_thread(SIGSTOP);
+	if (!flags)
+		return;
+	if (mark == MT_PROCESS_STOPPED) {
+		SET_FLAG(flags, MT_PROCESS_STOPPED);
+		return;
+	}
+	SET_FLAG(flags, MT_PROCESS_PAUSED);
+	paused_some = 1;
 }
 
 static __always_inline void fill_hdr(struct mt_ring_hdr *hdr, __u32 kind, __u32 stack, __u64 time)

@@ -329,8 +329,9 @@ static inline __u64 mt_path_cut(__u64 path, __u64 above)
 
 /* A byte for each, which can be set alone where the kernel has no better atomic operations. */
 enum mt_process_flags {
-	MT_PROCESS_STOPPED = 1,		/* by the programs, and not resumed by mt-record yet */
+	MT_PROCESS_STOPPED = 1,		/* by the programs: mt-record is to look at its mappings */
 	MT_PROCESS_HELD = 1 << 8,	/* somebody else has sent SIGSTOP, and no SIGCONT since */
+	MT_PROCESS_PAUSED = 1 << 16,	/* by the programs, as a ring fills up */
 };
 /* Above the flags: the number of its address space. */
 #define MT_PROCESS_SPACE_SHIFT 32

@@ -255,7 +255,8 @@ static __always_inline void clear_bits(__u64 *word, __u64 bits)
 	*word &= ~bits;
 }
 
-#define FLAG_BYTE(flags, flag) (((volatile __u8 *)(flags))[(flag) >> 8 ? 1 : 0])
+#define FLAG_BYTE(flags, flag) \
+	(((volatile __u8 *)(flags))[(flag) >> 16 ? 2 : (flag) >> 8 ? 1 : 0])
 #define SET_FLAG(flags, flag) (FLAG_BYTE(flags, flag) = 1)
 #define CLEAR_FLAG(flags, flag) (FLAG_BYTE(flags, flag) = 0)
 

@@ -43,7 +43,21 @@ static __always_inline void check_pressure(void *ring, __u64 limit)
 		begin_episode();
 	}
 	if (pressure_latch)
-		stop_process(false);
+		stop_process(MT_PROCESS_PAUSED, false);
+}
+
+/* mt-record is about to resume this process. Marks can be made meanwhile: they must not be lost. */
+SEC("raw_tp")
+int unstop(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 pid = ctx->args[0];
+	__u64 *flags = bpf_map_lookup_elem(&processes, &pid);
+
+	if (!flags)
+		return 0;
+	CLEAR_FLAG(flags, MT_PROCESS_STOPPED);
+	CLEAR_FLAG(flags, MT_PROCESS_PAUSED);
+	return 0;
 }
 
 #endif

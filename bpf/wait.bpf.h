@@ -60,7 +60,7 @@ int wait_in_linker(struct pt_regs *ctx)
 	repeat(LOOKS_MAX, look_for_answer, &wait);
 	state->asked = 0;
 	if (!wait.answered && request_any())
-		stop_process(true);
+		stop_process(MT_PROCESS_STOPPED, true);
 	return 0;
 }
 

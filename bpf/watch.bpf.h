@@ -88,7 +88,7 @@ static __always_inline void refuse(__u32 kind)
 	}
 	pressure_latch = 1;
 	/* Stopped first: mt-record looks for it as soon as it is told. */
-	stop_process(false);
+	stop_process(MT_PROCESS_STOPPED, false);
 	if (kind == MT_REQUEST_FOLLOW)
 		SET_FLAG(&unasked, MT_UNASKED_FOLLOW);
 	else
@@ -153,7 +153,7 @@ static __always_inline void await(struct mt_task_state *state, __u32 ticket)
 	if (ticket)
 		state->asked = ticket;
 	else
-		stop_process(true);
+		stop_process(MT_PROCESS_STOPPED, true);
 }
 
 static __always_inline bool waits_in(const struct mt_inode_key *file)

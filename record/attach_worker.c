@@ -304,7 +304,7 @@ static void handle_stopped(struct mt_attach_worker *worker, const struct mt_ring
 	worker->report.stops += err;
 	/* Attaching late is better than not at all; the file's own mapper stands still anyway. */
 	if (!worker->given_up)
-		mt_stopped_wait(worker->stopped, pid, mt_now() + STOP_DEADLINE_NS);
+		mt_stopped_wait(worker->stopped, pid, mt_now() + STOP_DEADLINE_NS, NULL, NULL);
 	attach_asked(worker, request);
 }
 

@@ -13,12 +13,13 @@
 
 #include "bpf/mt_ring.h"
 #include "record/process_state.h"
+#include "record/process_walk.h"
 #include "record/ring.h"
+#include "record/stop_table.h"
 
 /* Programs end a moment after the last descriptor is closed; until then they may stop someone. */
 #define WATCH_ROUNDS 100
 #define WATCH_PAUSE_NS 10000000
-#define WALK_STEPS_MAX (1u << 18)	/* twice what the map holds */
 
 /*
  * The recorder holds the lock while it lives. Of all that ends with a process this comes first:
@@ -35,45 +36,43 @@ struct mt_guardian {
 	struct shared *shared;
 };
 
-static void resume(int pid)
+/* Not whom somebody else has stopped too. */
+static void resume(int pid, int processes_fd)
 {
-	if (pid > 0 && mt_process_state(pid) == 'T')
-		kill(pid, SIGCONT);
+	__u32 key = (__u32)pid;
+	__u64 flags;
+
+	if (pid <= 0 || mt_process_state(pid) != 'T' ||
+	    (!bpf_map_lookup_elem(processes_fd, &key, &flags) && flags & MT_PROCESS_HELD))
+		return;
+	kill(pid, SIGCONT);
 }
 
 /* The programs stop whoever writes while a ring is nearly full, without a request for each. */
-static void resume_marked(int processes_fd)
+static void resume_marked(void *processes_fd, int pid, uint64_t flags)
 {
-	__u32 key, *previous = NULL, steps;
-	__u64 flags;
-
-	/* A key that goes meanwhile makes the walk start again. */
-	for (steps = 0; steps < WALK_STEPS_MAX; steps++) {
-		if (bpf_map_get_next_key(processes_fd, previous, &key))
-			break;
-		previous = &key;
-		if (!bpf_map_lookup_elem(processes_fd, &key, &flags) &&
-		    (flags & (MT_PROCESS_STOPPED | MT_PROCESS_HELD)) == MT_PROCESS_STOPPED)
-			resume((int)key);
-	}
+	if (flags & (MT_PROCESS_STOPPED | MT_PROCESS_PAUSED))
+		resume(pid, *(int *)processes_fd);
 }
 
 static void resume_all(struct mt_stop_table *table, struct mt_ring *requests, int processes_fd)
 {
 	struct timespec pause = { .tv_nsec = WATCH_PAUSE_NS };
 	const void *data;
-	size_t len, i;
-	int round;
+	size_t len;
+	int round, pid;
 
 	for (round = 0; round < WATCH_ROUNDS; round++) {
-		for (i = 0; i < MT_STOP_SLOTS; i++)
-			resume(table->pids[i]);
+		for (pid = mt_stop_table_next(table, 0); pid;
+		     pid = mt_stop_table_next(table, pid + 1))
+			resume(pid, processes_fd);
 		/* Not released, so that a request whose stop had not taken effect is met again. */
 		mt_ring_restart(requests);
 		while (mt_ring_next(requests, &data, &len))
 			if (len >= sizeof(struct mt_ring_request))
-				resume((int)((const struct mt_ring_request *)data)->pid);
-		resume_marked(processes_fd);
+				resume((int)((const struct mt_ring_request *)data)->pid,
+				       processes_fd);
+		mt_process_walk(processes_fd, resume_marked, &processes_fd);
 		nanosleep(&pause, NULL);
 	}
 }

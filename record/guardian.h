@@ -12,12 +12,7 @@
 #include <stdint.h>
 
 struct mt_guardian;
-
-/* Processes that stand still for us: slots of pids, 0 = free. Shared with the guardian. */
-#define MT_STOP_SLOTS 8192
-struct mt_stop_table {
-	int32_t pids[MT_STOP_SLOTS];
-};
+struct mt_stop_table;
 
 /*
  * Fork it; call before there are threads. The maps' descriptors are borrowed; no_stops is in memory
@@ -26,6 +21,7 @@ struct mt_stop_table {
  */
 int mt_guardian_start(int requests_fd, int processes_fd, uint32_t *no_stops,
 		      struct mt_guardian **ret_guardian);
+/* Who is in it stands still for us. Shared with the guardian. */
 struct mt_stop_table *mt_guardian_table(struct mt_guardian *guardian);
 
 /* All is well: it ends without doing anything. By the thread that started it. */

@@ -35,14 +35,15 @@ static void kill_one(void *arg, int pid, uint64_t flags)
 }
 
 /* Until nobody is found who still ran: then nobody is left who could create another process. */
-static int stop_tree(struct mt_programs *programs, struct episode *episode, uint64_t deadline)
+static int stop_tree(const struct mt_pressure_config *config, struct episode *episode,
+		     uint64_t deadline)
 {
 	int err;
 
 	do {
 		episode->found = 0;
-		mt_programs_each_process(programs, stop_one, episode);
-		err = mt_stopped_wait(episode->stopped, 0, deadline);
+		mt_programs_each_process(config->programs, stop_one, episode);
+		err = mt_stopped_wait(episode->stopped, 0, deadline, config->give_up, config->arg);
 	} while (!err && episode->found);
 	return err;
 }
@@ -76,18 +77,22 @@ int mt_pressure_episode(const struct mt_pressure_config *config,
 								   start + config->timeout;
 	int err;
 
-	err = stop_tree(config->programs, &episode, deadline);
+	/* It may have been begun by us, for the mappings. */
+	mt_programs_begin_pressure(config->programs);
+	err = stop_tree(config, &episode, deadline);
 	if (!err)
 		err = drain(config, deadline);
-	if (err)
+	if (err == -ETIMEDOUT)
 		mt_programs_each_process(config->programs, kill_one, NULL);
 
 	/* The latch first: who is resumed would be stopped again at once. */
 	mt_programs_end_pressure(config->programs);
 	mt_stopped_release(config->stopped, MT_STOP_PRESSURE);
+	if (mt_programs_take_paused(config->programs))
+		mt_stopped_sweep(config->stopped);
 	took = mt_now() - start;
 	report->episodes++;
 	report->total += took;
 	report->longest = took > report->longest ? took : report->longest;
-	return err;
+	return err == -ECANCELED ? 0 : err;
 }

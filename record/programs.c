@@ -428,13 +428,10 @@ uint64_t mt_programs_process_flags(const struct mt_programs *programs, int pid)
 
 void mt_programs_unstop(struct mt_programs *programs, int pid)
 {
-	__u32 key = pid;
-	__u64 flags = mt_programs_process_flags(programs, pid);
+	__u64 number = pid;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &number, .ctx_size_in = sizeof(number));
 
-	if (flags & MT_PROCESS_STOPPED) {
-		flags &= ~(__u64)MT_PROCESS_STOPPED;
-		bpf_map_update_elem(processes_fd(programs), &key, &flags, BPF_EXIST);
-	}
+	bpf_prog_test_run_opts(bpf_program__fd(programs->skel->progs.unstop), &opts);
 }
 
 void mt_programs_forget_blocks(struct mt_programs *programs)
@@ -459,20 +456,6 @@ void mt_programs_pause(struct mt_programs *programs, bool pause)
 	__atomic_store_n(&programs->skel->bss->paused, pause, __ATOMIC_SEQ_CST);
 }
 
-static void resume_one(void *arg, int pid, uint64_t flags)
-{
-	if ((flags & (MT_PROCESS_STOPPED | MT_PROCESS_HELD)) != MT_PROCESS_STOPPED)
-		return;
-	mt_programs_unstop(arg, pid);
-	kill(pid, SIGCONT);
-}
-
-void mt_programs_end_stops(struct mt_programs *programs)
-{
-	__atomic_store_n(&programs->skel->bss->no_stops, 1, __ATOMIC_RELEASE);
-	mt_programs_each_process(programs, resume_one, programs);
-}
-
 uint32_t mt_programs_take_unasked(struct mt_programs *programs)
 {
 	__u32 *unasked = &programs->skel->bss->unasked;
@@ -484,6 +467,21 @@ uint32_t mt_programs_take_unasked(struct mt_programs *programs)
 uint32_t *mt_programs_no_stops(struct mt_programs *programs)
 {
 	return &programs->skel->bss->no_stops;
+}
+
+bool mt_programs_take_paused(struct mt_programs *programs)
+{
+	return __atomic_exchange_n(&programs->skel->bss->paused_some, 0, __ATOMIC_ACQ_REL);
+}
+
+void mt_programs_begin_pressure(struct mt_programs *programs)
+{
+	__atomic_store_n(&programs->skel->bss->pressure_latch, 1, __ATOMIC_RELEASE);
+}
+
+bool mt_programs_in_episode(const struct mt_programs *programs)
+{
+	return __atomic_load_n(&programs->skel->bss->pressure_latch, __ATOMIC_ACQUIRE);
 }
 
 void mt_programs_end_pressure(struct mt_programs *programs)

@@ -95,12 +95,6 @@ void mt_programs_unstop(struct mt_programs *programs, int pid);
 void mt_programs_pause(struct mt_programs *programs, bool pause);
 
 /*
- * The recording is over: the programs stop nobody any more, and whom they have stopped, or who
- * waits for an answer, goes on. To be called once more when the last program that was running then
- * must be done.
- */
-void mt_programs_end_stops(struct mt_programs *programs);
-/*
  * 1 written there: the programs stop nobody any more, and who waits for an answer goes on. It is
  * in memory shared with processes that are forked.
  */
@@ -117,7 +111,14 @@ uint32_t mt_programs_take_unasked(struct mt_programs *programs);
 int mt_programs_set_fixed_size(struct mt_programs *programs, uint32_t source, uint64_t size);
 void mt_programs_forget_blocks(struct mt_programs *programs);
 
-/* End an episode of pressure: writers are no longer stopped. */
+/* Have processes been marked as stopped for pressure since this was last called? */
+bool mt_programs_take_paused(struct mt_programs *programs);
+
+/*
+ * An episode of pressure, which the programs begin too: while it lasts writers are stopped.
+ */
+void mt_programs_begin_pressure(struct mt_programs *programs);
+bool mt_programs_in_episode(const struct mt_programs *programs);
 void mt_programs_end_pressure(struct mt_programs *programs);
 
 /*

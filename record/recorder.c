@@ -76,7 +76,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 		.attach_report = *mt_attach_worker_report(rec->worker),
 	};
 
-	mt_programs_end_stops(rec->programs);
+	mt_stopped_end(rec->programs);
 	if (rec->interrupts >= 2)
 		heed_signals(rec);
 	mt_attach_worker_report_missing(rec->worker);
@@ -98,7 +98,7 @@ static void release(struct mt_recorder *rec)
 {
 	mt_attacher_free(rec->attacher);
 	if (rec->programs)
-		mt_programs_end_stops(rec->programs);
+		mt_stopped_end(rec->programs);
 	mt_attach_worker_free(rec->worker);
 	mt_adoption_free(rec->adoption);
 	mt_pipeline_free(rec->pipeline);

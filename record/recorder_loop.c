@@ -13,6 +13,7 @@
 #include "record/control.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
+#include "record/stopped.h"
 
 #define IDLE_MS 500
 #define TREE_POLL_MS 20
@@ -112,6 +113,8 @@ static void answer_requests(struct mt_recorder *rec)
 		pressure = true;
 	if (pressure && mt_pressure_episode(&config, &rec->pressure))
 		rec->pressure_timeout = true;
+	if (rec->opts->pressure_timeout && mt_programs_take_paused(rec->programs))
+		mt_stopped_sweep(rec->stopped);
 }
 
 /* Milliseconds until there is something to look at without being told. */
@@ -154,7 +157,7 @@ void mt_recorder_give_up(struct mt_recorder *rec)
 	mt_attach_worker_give_up(rec->worker);
 	mt_attacher_free(rec->attacher);
 	rec->attacher = NULL;
-	mt_programs_end_stops(rec->programs);
+	mt_stopped_end(rec->programs);
 }
 
 void mt_recorder_loop(struct mt_recorder *rec)

@@ -6,18 +6,24 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/mt_ring.h"
 #include "record/clock.h"
-#include "record/guardian.h"
 #include "record/process_state.h"
 #include "record/programs.h"
+#include "record/stop_table.h"
 
 #define LOOK_PAUSE_NS 20000
+#define REPEAT_NS 10000000	/* somebody may have sent SIGCONT meanwhile */
+#define UNSEEN_NS 1000000000
+#define MARKS (MT_PROCESS_STOPPED | MT_PROCESS_PAUSED)
 
+/* Processes can be many more than descriptors, so none is held. */
 struct one {
 	int pid;
-	int pidfd;
-	int slot;		/* in the shared table, -1 if that is full */
+	uint32_t space;		/* the number of its address space, 0 if it is not known */
 	unsigned int reasons;
+	bool told;		/* by us to stop: it may be told again */
+	uint64_t start;		/* when it started, 0 if that is not known; with pid its name */
 	uint64_t since;
 };
 
@@ -60,23 +66,12 @@ void mt_stopped_free(struct mt_stopped *stopped)
 	free(stopped);
 }
 
-static int take_slot(struct mt_stop_table *table, int pid)
-{
-	int i;
-
-	for (i = 0; i < MT_STOP_SLOTS; i++) {
-		if (!table->pids[i]) {
-			table->pids[i] = pid;
-			return i;
-		}
-	}
-	return -1;
-}
-
 static struct one *find(struct mt_stopped *stopped, int pid)
 {
 	uint32_t i;
 
+	if (!mt_stop_table_has(stopped->table, pid))
+		return NULL;
 	for (i = 0; i < stopped->n; i++)
 		if (stopped->processes[i].pid == pid)
 			return &stopped->processes[i];
@@ -98,94 +93,142 @@ static int make_room(struct mt_stopped *stopped)
 	return 0;
 }
 
-static int remember(struct mt_stopped *stopped, int pid, enum mt_stop_reason reason,
-		    uint64_t since, struct one **ret_one)
+static int remember(struct mt_stopped *stopped, const struct one *fresh, struct one **ret_one)
 {
-	struct one *one = find(stopped, pid);
-	int err, pidfd;
+	int err = make_room(stopped);
 
-	if (one) {
-		one->reasons |= reason;
-		*ret_one = one;
-		return 0;
-	}
-	err = make_room(stopped);
 	if (err)
 		return err;
-	pidfd = syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd < 0)
-		return -errno;
-	one = &stopped->processes[stopped->n++];
-	*one = (struct one){
-		.pid = pid, .pidfd = pidfd, .slot = take_slot(stopped->table, pid),
-		.reasons = reason, .since = since,
-	};
-	*ret_one = one;
-	return 1;
+	mt_stop_table_set(stopped->table, fresh->pid, true);
+	*ret_one = &stopped->processes[stopped->n++];
+	**ret_one = *fresh;
+	return 0;
 }
 
 static void forget(struct mt_stopped *stopped, struct one *one)
 {
-	close(one->pidfd);
-	if (one->slot >= 0)
-		stopped->table->pids[one->slot] = 0;
+	mt_stop_table_set(stopped->table, one->pid, false);
 	*one = stopped->processes[--stopped->n];
 }
 
-static void resume(struct mt_stopped *stopped, struct one *one)
+/* Is the process that has the number now the one that was meant? */
+static bool is_same(const struct one *one, uint64_t flags)
 {
-	bool held = mt_programs_process_flags(stopped->programs, one->pid) & MT_PROCESS_HELD;
+	uint64_t start;
+	char state;
+	int err;
 
-	mt_programs_unstop(stopped->programs, one->pid);
-	if (!held)
-		syscall(SYS_pidfd_send_signal, one->pidfd, SIGCONT, NULL, 0);
+	if (one->space && flags >> MT_PROCESS_SPACE_SHIFT == one->space)
+		return true;
+	err = mt_process_look(one->pid, &state, &start);
+	return err ? err != -ESRCH : !one->start || start == one->start;
+}
+
+/* Whoever is looked at after the descriptor was opened is the one it is of, or a later one. */
+static int send_signal(struct mt_stopped *stopped, const struct one *one, int sig)
+{
+	int pidfd = syscall(SYS_pidfd_open, one->pid, 0), err = 0;
+	uint64_t flags;
+
+	if (pidfd < 0 && errno == ESRCH)
+		return -ESRCH;
+	flags = mt_programs_process_flags(stopped->programs, one->pid);
+	if (!is_same(one, flags)) {
+		err = -ESRCH;
+		goto out_close;
+	}
+	/* Before it goes on: it can be stopped anew at once. */
+	if (sig == SIGCONT && flags & MARKS)
+		mt_programs_unstop(stopped->programs, one->pid);
+	if (sig == SIGCONT && flags & MT_PROCESS_HELD)
+		goto out_close;
+	if (pidfd < 0 ? kill(one->pid, sig) :
+	    syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0))
+		err = -errno;
+out_close:
+	if (pidfd >= 0)
+		close(pidfd);
+	return err;
 }
 
 int mt_stopped_add(struct mt_stopped *stopped, int pid, enum mt_stop_reason reason, uint64_t since)
 {
-	struct one *one;
-	int err = remember(stopped, pid, reason, since, &one);
+	struct one *one = find(stopped, pid), fresh = {
+		.pid = pid, .reasons = reason, .since = since,
+	};
+	char state;
+	int err;
 
-	/* Without a pidfd the number is all there is to resume it by. */
-	if (err < 0 && err != -ESRCH)
+	if (one) {
+		one->reasons |= reason;
+		return 0;
+	}
+	if (mt_process_look(pid, &state, &fresh.start) == -ESRCH)
+		return -ESRCH;
+	fresh.space = mt_programs_process_flags(stopped->programs, pid) >> MT_PROCESS_SPACE_SHIFT;
+	err = remember(stopped, &fresh, &one);
+	if (err)
 		kill(pid, SIGCONT);
-	return err;
+	return err ? err : 1;
 }
 
 int mt_stopped_stop(struct mt_stopped *stopped, int pid, enum mt_stop_reason reason)
 {
-	uint64_t flags = mt_programs_process_flags(stopped->programs, pid);
-	struct one *one;
+	struct one *one = find(stopped, pid), fresh = {
+		.pid = pid, .reasons = reason, .told = true,
+	};
+	uint64_t flags;
+	char state = 0;
 	int err;
 
-	if (!find(stopped, pid) && !(flags & MT_PROCESS_STOPPED)) {
-		char state = mt_process_state(pid);
-
-		if (flags & MT_PROCESS_HELD || state == 'T' || state == 't')
-			return 0;
+	if (one) {
+		one->reasons |= reason;
+		one->told = true;
+		return 0;
 	}
-	err = remember(stopped, pid, reason, mt_now(), &one);
-	if (err > 0 && syscall(SYS_pidfd_send_signal, one->pidfd, SIGSTOP, NULL, 0)) {
-		err = -errno;
+	/* The state first: the programs' mark comes before the process stands still. */
+	if (mt_process_look(pid, &state, &fresh.start) == -ESRCH)
+		return -ESRCH;
+	flags = mt_programs_process_flags(stopped->programs, pid);
+	if (!(flags & MARKS) && (flags & MT_PROCESS_HELD || state == 'T' || state == 't'))
+		return 0;
+	fresh.space = flags >> MT_PROCESS_SPACE_SHIFT;
+	fresh.since = mt_now();
+	err = remember(stopped, &fresh, &one);
+	if (err)
+		return err;
+	err = send_signal(stopped, one, SIGSTOP);
+	if (err)
 		forget(stopped, one);
-	}
-	return err;
+	return err ? err : 1;
 }
 
-int mt_stopped_wait(struct mt_stopped *stopped, int pid, uint64_t deadline)
+int mt_stopped_wait(struct mt_stopped *stopped, int pid, uint64_t deadline,
+		    bool (*give_up)(void *arg), void *arg)
 {
 	static const struct timespec pause = { .tv_nsec = LOOK_PAUSE_NS };
+	uint64_t begin = mt_now(), repeated = begin, now;
 	uint32_t i = 0;
+	int still;
 
 	while (i < stopped->n) {
 		struct one *one = &stopped->processes[i];
 
-		if ((pid && one->pid != pid) || mt_process_all_stopped(one->pid)) {
+		still = pid && one->pid != pid ? 1 : mt_process_all_stopped(one->pid);
+		now = mt_now();
+		if (still > 0 || still == -ESRCH || (still < 0 && now - begin > UNSEEN_NS)) {
+			begin = repeated = now;
 			i++;
 			continue;
 		}
-		if (mt_now() > deadline)
+		if (now > deadline)
 			return -ETIMEDOUT;
+		if (give_up && give_up(arg))
+			return -ECANCELED;
+		if (one->told && now - repeated > REPEAT_NS) {
+			send_signal(stopped, one, SIGSTOP);
+			repeated = now;
+		}
 		nanosleep(&pause, NULL);
 	}
 	return 0;
@@ -211,10 +254,41 @@ uint64_t mt_stopped_release(struct mt_stopped *stopped, enum mt_stop_reason reas
 		}
 		took = mt_now() - one->since;
 		longest = took > longest ? took : longest;
-		resume(stopped, one);
+		send_signal(stopped, one, SIGCONT);
 		if (stopped->tell)
 			stopped->tell(stopped->arg, one->pid, took);
 		forget(stopped, one);
 	}
 	return longest;
+}
+
+static void resume_paused(void *arg, int pid, uint64_t flags)
+{
+	struct mt_stopped *stopped = arg;
+	const struct one one = { .pid = pid, .space = flags >> MT_PROCESS_SPACE_SHIFT };
+
+	/* Another episode, whose end it waits for; or a request, which is answered. */
+	if (mt_programs_in_episode(stopped->programs) || (flags & MARKS) != MT_PROCESS_PAUSED)
+		return;
+	if (!find(stopped, pid))
+		send_signal(stopped, &one, SIGCONT);
+}
+
+void mt_stopped_sweep(struct mt_stopped *stopped)
+{
+	mt_programs_each_process(stopped->programs, resume_paused, stopped);
+}
+
+static void resume_marked(void *arg, int pid, uint64_t flags)
+{
+	if (!(flags & MARKS) || flags & MT_PROCESS_HELD)
+		return;
+	mt_programs_unstop(arg, pid);
+	kill(pid, SIGCONT);
+}
+
+void mt_stopped_end(struct mt_programs *programs)
+{
+	__atomic_store_n(mt_programs_no_stops(programs), 1, __ATOMIC_RELEASE);
+	mt_programs_each_process(programs, resume_marked, programs);
 }

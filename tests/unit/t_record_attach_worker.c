@@ -16,10 +16,10 @@
 #include "record/attach.h"
 #include "record/clock.h"
 #include "record/coverage.h"
-#include "record/guardian.h"
 #include "record/process_state.h"
 #include "record/programs.h"
 #include "record/ring.h"
+#include "record/stop_table.h"
 #include "record/stopped.h"
 
 /*

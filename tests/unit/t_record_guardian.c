@@ -13,12 +13,13 @@
 
 #include "bpf/mt_ring.h"
 #include "record/process_state.h"
+#include "record/stop_table.h"
 
 /*
  * What stands for mt-record, and three processes that stand still: in the table of stops, in the
- * map of processes as stopped by the programs, and there as stopped by somebody else too.
+ * map of processes as stopped by the programs, and in both, but stopped by somebody else too.
  */
-static pid_t recorder, listed, marked, unlisted;
+static pid_t recorder, listed, marked, held;
 static int ready, go;	/* the recorder says it is ready, we say that it may end well */
 static uint32_t *no_stops;	/* shared by all */
 
@@ -61,8 +62,9 @@ static void run_recorder(int ring, int processes, int ready_fd, int go_fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (mt_guardian_start(ring, processes, no_stops, &guardian))
 		_exit(1);
-	mt_guardian_table(guardian)->pids[0] = -1;
-	mt_guardian_table(guardian)->pids[MT_STOP_SLOTS - 1] = listed;
+	mt_stop_table_set(mt_guardian_table(guardian), MT_STOP_PIDS - 1, true);
+	mt_stop_table_set(mt_guardian_table(guardian), listed, true);
+	mt_stop_table_set(mt_guardian_table(guardian), held, true);
 	if (write(ready_fd, "", 1) != 1 || read(go_fd, &byte, 1) != 1)
 		_exit(2);
 	mt_guardian_free(guardian);
@@ -94,9 +96,9 @@ static void setup(void)
 	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	listed = start_stopped();
 	marked = start_stopped();
-	unlisted = start_stopped();
-	mark(processes, marked, MT_PROCESS_STOPPED);
-	mark(processes, unlisted, MT_PROCESS_STOPPED | MT_PROCESS_HELD);
+	held = start_stopped();
+	mark(processes, marked, MT_PROCESS_PAUSED);
+	mark(processes, held, MT_PROCESS_STOPPED | MT_PROCESS_HELD);
 	cr_assert_eq(pipe(ready_fds), 0);
 	cr_assert_eq(pipe(go_fds), 0);
 	recorder = fork();
@@ -120,7 +122,7 @@ static void teardown(void)
 		return;
 	kill(listed, SIGKILL);
 	kill(marked, SIGKILL);
-	kill(unlisted, SIGKILL);
+	kill(held, SIGKILL);
 	/* They and, if it has not been waited for, the guardian. */
 	for (i = 0; i < 5 && waitpid(-1, NULL, 0) > 0; i++)
 		;
@@ -144,9 +146,9 @@ Test(guardian, resumes_what_a_killed_recorder_had_stopped, .init = setup, .fini 
 	/* When it has looked long enough it ends; who was not ours stands still as before. */
 	pid = waitpid(-1, &status, 0);
 	cr_expect_gt(pid, 0);
-	cr_expect(pid != listed && pid != marked && pid != unlisted);
+	cr_expect(pid != listed && pid != marked && pid != held);
 	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	cr_expect_eq(mt_process_state(unlisted), 'T');
+	cr_expect_eq(mt_process_state(held), 'T');
 }
 
 Test(guardian, does_nothing_if_the_recorder_ends_well, .init = setup, .fini = teardown)
@@ -160,7 +162,7 @@ Test(guardian, does_nothing_if_the_recorder_ends_well, .init = setup, .fini = te
 	/* mt_guardian_free() has waited for it: whatever it did is done. */
 	cr_expect_eq(mt_process_state(listed), 'T');
 	cr_expect_eq(mt_process_state(marked), 'T');
-	cr_expect_eq(mt_process_state(unlisted), 'T');
+	cr_expect_eq(mt_process_state(held), 'T');
 	cr_expect_eq(*no_stops, 0);
 	cr_expect_eq(waitpid(-1, NULL, WNOHANG), 0, "a process is left");
 }

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "record/attach_worker.h"
-#include "record/guardian.h"
 #include "record/pipeline.h"
 #include "record/process_state.h"
 #include "record/programs.h"
+#include "record/stop_table.h"
 #include "record/stopped.h"
 
 /*
@@ -23,7 +23,7 @@
 
 static pid_t children[CHILDREN];
 static int looks;	/* at the tree: the last child is there from the second on */
-static int runs, ends, asks, asks_needed;
+static int runs, begins, ends, asks, asks_needed;
 static bool failed, given_up;
 static struct mt_stop_table table;
 static struct mt_stopped *stopped;
@@ -59,6 +59,32 @@ void mt_programs_unstop(struct mt_programs *programs, int pid)
 	(void)programs;
 	(void)pid;
 	cr_assert_eq(ends, 1, "resumed before the latch was cleared");
+}
+
+void mt_programs_begin_pressure(struct mt_programs *programs)
+{
+	(void)programs;
+	cr_assert_eq(looks, 0, "somebody is stopped while others are not");
+	begins++;
+}
+
+bool mt_programs_in_episode(const struct mt_programs *programs)
+{
+	(void)programs;
+	return begins > ends;
+}
+
+bool mt_programs_take_paused(struct mt_programs *programs)
+{
+	(void)programs;
+	cr_assert_eq(ends, 1, "looked for the rest while there can be more");
+	return true;
+}
+
+uint32_t *mt_programs_no_stops(struct mt_programs *programs)
+{
+	(void)programs;
+	return NULL;
 }
 
 void mt_programs_end_pressure(struct mt_programs *programs)
@@ -157,6 +183,7 @@ Test(record_pressure, until_the_rings_are_empty)
 	asks_needed = 20;
 	cr_assert_eq(episode(MT_PRESSURE_FOREVER), 0);
 	cr_assert_eq(asks, 21);
+	cr_assert_eq(begins, 1);
 	cr_assert_eq(runs, 1);
 	cr_assert_eq(ends, 1);
 	cr_assert_geq(looks, 2);
