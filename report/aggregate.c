@@ -8,8 +8,6 @@
 
 #include <errno.h>
 
-#define PREFETCH 16	/* events ahead */
-
 static const struct mt_totals no_totals;
 
 void mt_profile_free(struct mt_profile *profile)
@@ -100,52 +98,6 @@ int mt_profile_find_stack(struct mt_profile *p, uint32_t id, uint32_t *ret_slot)
 	return 0;
 }
 
-/* Of the events that a profile of mapped memory is not about. */
-static void pass_over(struct mt_profile *p, const struct mt_event *event)
-{
-	if (event->type == MT_EV_FREE || mt_event_allocates(event->type))
-		p->totals.by_type[event->type]++;
-	else if (!mt_event_gives_up(event->type))
-		p->totals.bad_events++;
-}
-
-static int take_event(struct mt_profile *p, const struct mt_event *event)
-{
-	uint32_t thread = event->thread < p->n_threads ? event->thread : p->n_threads;
-
-	if (p->regions && !mt_event_maps(event->type) && event->type != MT_EV_GIVE_UP_REGION) {
-		pass_over(p, event);
-		return 0;
-	}
-	switch (event->type) {
-	case MT_EV_GIVE_UP:
-		/* A realloc that gave nothing back (size 0) was a free. */
-		return mt_profile_release_block(p, event, thread, !event->old_addr);
-	case MT_EV_FREE:
-		p->totals.by_type[event->type]++;
-		if (event->addr)
-			return mt_profile_release_block(p, event, thread, true);
-		break;
-	case MT_EV_GIVE_UP_REGION:
-		return p->regions ? mt_profile_take_region(p, event, thread) : 0;
-	default:
-		if (mt_event_maps(event->type)) {
-			p->totals.by_type[event->type]++;
-			return p->regions ? mt_profile_take_region(p, event, thread) : 0;
-		}
-		if (!mt_event_allocates(event->type))
-			break;
-		p->totals.by_type[event->type]++;
-		if (event->addr)
-			return mt_profile_add_block(p, event, thread);
-		if (event->type == MT_EV_REALLOC && event->old_addr)
-			return 0;
-		break;
-	}
-	p->totals.bad_events++;
-	return 0;
-}
-
 /* Marks up to this time: what happens at the time of a mark happens after it. */
 static void pass_marks(struct mt_profile *p, uint64_t time)
 {
@@ -166,49 +118,57 @@ static void pass_marks(struct mt_profile *p, uint64_t time)
 }
 
 /*
- * Live blocks are more than the caches hold: where an event will look is fetched early. NULL, or
- * what to fetch, of which there are two cache lines: __builtin_prefetch() takes anything, and GCC
- * leaves out the call of a function that only prefetches.
+ * How many of the events, which are in the order of their time, are all in the scope or all outside
+ * of it, with no mark in between; at least one.
  */
-static inline const struct mt_live_bucket *bucket_of(const struct mt_profile *p,
-						     const struct mt_event *event)
+static size_t alike(const struct mt_profile *p, const struct mt_event *events, size_t n,
+		    bool *ret_in)
 {
-	uint32_t thread = event->thread < p->n_threads ? event->thread : p->n_threads;
-	uint32_t process = p->threads[thread].process;
-	uint32_t space = process == MT_NONE ? p->live.n - 1 : p->space_of[process];
-	const struct mt_live_table *table;
+	uint64_t first = events[0].time, end = p->mark_time;
+	size_t i;
 
-	if (space == MT_NONE)
-		return NULL;
-	table = &p->live.spaces[space].blocks;
-	return table->buckets ? mt_live_table_home(table, event->addr) : NULL;
+	*ret_in = first >= p->scope.from && first < p->scope.until;
+	if (first < p->scope.from && p->scope.from < end)
+		end = p->scope.from;
+	if (first < p->scope.until && p->scope.until < end)
+		end = p->scope.until;
+	if (events[n - 1].time < end)
+		return n;
+	for (i = 1; i < n && events[i].time < end; i++)
+		;
+	return i;
+}
+
+static size_t count_given_up(const struct mt_event *events, size_t n)
+{
+	size_t i, given_up = 0;
+
+	for (i = 0; i < n; i++)
+		given_up += mt_event_gives_up(events[i].type);
+	return given_up;
 }
 
 static int take_batch(struct mt_profile *p, const struct mt_timeline_batch *batch)
 {
-	const struct mt_live_bucket *bucket;
-	const struct mt_event *event;
-	size_t i;
+	const struct mt_event *events = batch->events, *end = events + batch->n;
+	size_t n, counted;
+	bool in_scope;
 	int err;
 
-	for (i = 0; i < batch->n; i++) {
-		event = &batch->events[i];
-		if (batch->n - i > PREFETCH) {
-			bucket = bucket_of(p, event + PREFETCH);
-			__builtin_prefetch(bucket, 1);
-			__builtin_prefetch((const char *)bucket + MT_CACHE_LINE, 1);
-		}
-		if (event->time >= p->mark_time)
-			pass_marks(p, event->time);
-		p->totals.events_read += !mt_event_gives_up(event->type);
-		if (event->time < p->scope.from || event->time >= p->scope.until)
+	for (; events < end; events += n) {
+		if (events->time >= p->mark_time)
+			pass_marks(p, events->time);
+		n = alike(p, events, (size_t)(end - events), &in_scope);
+		counted = n - count_given_up(events, n);
+		p->totals.events_read += counted;
+		if (!in_scope)
 			continue;
-		p->totals.events += !mt_event_gives_up(event->type);
-		err = take_event(p, event);
+		p->totals.events += counted;
+		err = p->regions ? mt_profile_take_regions(p, events, n) :
+				   mt_profile_take_blocks(p, events, n);
 		if (err)
 			return err;
 	}
-	mt_profile_settle_changes(p);
 	if (!batch->lifecycle || batch->lifecycle->time >= p->scope.until)
 		return 0;
 	pass_marks(p, batch->lifecycle->time);

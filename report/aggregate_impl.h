@@ -31,6 +31,8 @@ struct mt_change {
 struct mt_thread_state {
 	struct mt_tally tally;
 	uint64_t last_addr;	/* its latest allocation, unless freed; 0: none */
+	struct mt_live_space *space;	/* where it was at moves; NULL: it was not asked for yet */
+	uint64_t moves;
 	uint32_t process;	/* MT_NONE: unknown */
 	uint32_t unmatched;	/* frees of no known block since it last did anything else */
 };
@@ -51,6 +53,7 @@ struct mt_profile {
 	const struct mt_session *session;	/* while replaying */
 	struct mt_live_spaces live;	/* the last one: of unknown threads */
 	uint32_t *space_of;		/* per process: current, MT_NONE before it is seen */
+	uint64_t moves;			/* of processes into spaces */
 
 	struct mt_id_map ids;
 	struct mt_tally *stacks;
@@ -75,20 +78,17 @@ int mt_profile_take_lifecycle(struct mt_profile *p, const struct mt_lifecycle *r
 uint32_t mt_profile_first_space(struct mt_profile *p, const struct mt_thread_state *thread,
 				uint64_t time);
 
-/* Of the heap: report/aggregate_blocks.c. 0, -ENOMEM, -MT_E_LIMIT. */
-int mt_profile_add_block(struct mt_profile *p, const struct mt_event *event, uint32_t thread_index);
-/* freed: not given to realloc. */
-int mt_profile_release_block(struct mt_profile *p, const struct mt_event *event,
-			     uint32_t thread_index, bool freed);
-/* What was noted of tallies is in them now. */
-void mt_profile_settle_changes(struct mt_profile *p);
+/*
+ * Events in the order of their time, all in scope and with no mark in between. Of the heap:
+ * report/aggregate_blocks.c. 0, -ENOMEM, -MT_E_LIMIT.
+ */
+int mt_profile_take_blocks(struct mt_profile *p, const struct mt_event *events, size_t n);
 /* Nobody is in the space any more; the blocks that are left are leaked, or else discarded. */
 void mt_profile_settle_blocks(struct mt_profile *p, uint32_t space, bool leaked);
 
 /* Of mmap and its like: report/aggregate_regions.c. 0, -ENOMEM, -MT_E_LIMIT. */
 int mt_profile_follow_regions(struct mt_profile *p, uint32_t n_spaces);
-int mt_profile_take_region(struct mt_profile *p, const struct mt_event *event,
-			   uint32_t thread_index);
+int mt_profile_take_regions(struct mt_profile *p, const struct mt_event *events, size_t n);
 /* Nobody is in the space any more. */
 void mt_profile_settle_regions(struct mt_profile *p, uint32_t space, enum mt_region_fate fate);
 

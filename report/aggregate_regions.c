@@ -86,8 +86,7 @@ static int remove_regions(struct mt_profile *p, const struct mt_event *event, ui
 	return 0;
 }
 
-int mt_profile_take_region(struct mt_profile *p, const struct mt_event *event,
-			   uint32_t thread_index)
+static int take_region(struct mt_profile *p, const struct mt_event *event, uint32_t thread_index)
 {
 	struct mt_region_change change;
 	uint32_t space;
@@ -103,6 +102,34 @@ int mt_profile_take_region(struct mt_profile *p, const struct mt_event *event,
 	if (event->type == MT_EV_BRK && change.start == change.end)
 		return 0;
 	return remove_regions(p, event, space, &change);
+}
+
+/* Of the events that a profile of mapped memory is not about. */
+static void pass_over(struct mt_profile *p, const struct mt_event *event)
+{
+	if (event->type == MT_EV_FREE || mt_event_allocates(event->type))
+		p->totals.by_type[event->type]++;
+	else if (!mt_event_gives_up(event->type))
+		p->totals.bad_events++;
+}
+
+int mt_profile_take_regions(struct mt_profile *p, const struct mt_event *events, size_t n)
+{
+	const struct mt_event *event;
+	uint32_t thread;
+	int err = 0;
+
+	for (event = events; event < events + n && !err; event++) {
+		thread = event->thread < p->n_threads ? event->thread : p->n_threads;
+		if (!mt_event_maps(event->type) && event->type != MT_EV_GIVE_UP_REGION) {
+			pass_over(p, event);
+			continue;
+		}
+		if (mt_event_maps(event->type))
+			p->totals.by_type[event->type]++;
+		err = take_region(p, event, thread);
+	}
+	return err;
 }
 
 void mt_profile_settle_regions(struct mt_profile *p, uint32_t space, enum mt_region_fate fate)

@@ -16,6 +16,7 @@ static void settle_space(struct mt_profile *p, uint32_t space, enum settle how)
 static void enter(struct mt_profile *p, uint32_t process, uint32_t space)
 {
 	p->space_of[process] = space;
+	p->moves++;
 	mt_live_space_enter(&p->live, space);
 }
 

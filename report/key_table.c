@@ -34,7 +34,7 @@ void mt_key_table_release(struct mt_key_table *table)
 
 static void put(struct mt_key_table *table, const struct mt_key_entry *entry)
 {
-	size_t i = mt_key_hash(entry->key, table->shift);
+	size_t i = mt_key_hash(entry->key) >> table->shift;
 
 	while (table->slots[i].key)
 		i = (i + 1) & (table->cap - 1);

@@ -25,14 +25,14 @@ struct mt_key_table {
 extern uint64_t mt_key_multiplier;
 
 /*
- * 64 - shift bits. One multiplication alone spreads keys that are evenly apart, as blocks are,
- * well or badly as the multiplier happens to be; the second one takes that away.
+ * Of which the high bits are the best. One multiplication alone spreads keys that are evenly
+ * apart, as blocks are, well or badly as the multiplier happens to be; the second takes that away.
  */
-static inline size_t mt_key_hash(uint64_t key, unsigned int shift)
+static inline uint64_t mt_key_hash(uint64_t key)
 {
 	uint64_t hash = key * mt_key_multiplier;
 
-	return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> shift;
+	return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull;
 }
 
 void mt_key_table_init(struct mt_key_table *table);
@@ -47,7 +47,8 @@ static inline const struct mt_key_entry *mt_key_table_find(const struct mt_key_t
 
 	if (!slots)
 		return NULL;
-	for (i = mt_key_hash(key, table->shift); slots[i].key; i = (i + 1) & (table->cap - 1))
+	i = mt_key_hash(key) >> table->shift;
+	for (; slots[i].key; i = (i + 1) & (table->cap - 1))
 		if (slots[i].key == key)
 			return &slots[i];
 	return NULL;

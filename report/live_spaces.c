@@ -91,38 +91,39 @@ void mt_live_space_gone(struct mt_live_spaces *live, uint32_t space)
 
 static int remember(struct mt_live_space *s, uint64_t addr, uint64_t allocated, uint64_t freed)
 {
+	uint64_t hash = mt_key_hash(addr);
 	struct mt_live_block entry = { .size = freed };
-	size_t before = mt_live_table_find(&s->before_fork, addr);
+	size_t before = mt_live_table_find(&s->before_fork, hash, addr);
 	int err;
 
 	/* Two lives of one address become one: only a fork between them could tell. */
 	if (before != MT_NO_BLOCK) {
-		mt_live_table_block(&s->before_fork, before)->size = freed;
-		return 0;
+		allocated = mt_live_table_time(&s->before_fork, before);
+		mt_live_table_remove(&s->before_fork, hash, before);
 	}
 	err = mt_live_table_keep_times(&s->before_fork);
-	return err ? err : mt_live_table_add(&s->before_fork, addr, &entry, allocated);
+	return err ? err : mt_live_table_add(&s->before_fork, hash, addr, &entry, allocated);
 }
 
 int mt_live_space_remove(struct mt_live_spaces *live, uint32_t space, size_t place, uint64_t time)
 {
 	struct mt_live_space *s = &live->spaces[space];
-	uint64_t allocated;
+	uint64_t addr = mt_live_table_addr(&s->blocks, place), allocated;
 	int err = 0;
 
 	if (s->children) {
 		allocated = mt_live_table_time(&s->blocks, place);
 		if (allocated <= s->last_fork)
-			err = remember(s, mt_live_table_addr(&s->blocks, place), allocated, time);
+			err = remember(s, addr, allocated, time);
 	}
-	mt_live_table_remove(&s->blocks, place);
+	mt_live_table_remove(&s->blocks, mt_key_hash(addr), place);
 	return err;
 }
 
 bool mt_live_space_inherited(const struct mt_live_spaces *live, uint32_t space, uint64_t addr)
 {
 	const struct mt_live_space *s = &live->spaces[space];
-	uint64_t time = UINT64_MAX;
+	uint64_t time = UINT64_MAX, hash = mt_key_hash(addr);
 	size_t place;
 	unsigned int i;
 
@@ -130,12 +131,12 @@ bool mt_live_space_inherited(const struct mt_live_spaces *live, uint32_t space, 
 		if (s->fork_time < time)
 			time = s->fork_time;
 		s = &live->spaces[s->parent];
-		place = mt_live_table_find(&s->blocks, addr);
+		place = mt_live_table_find(&s->blocks, hash, addr);
 		if (place != MT_NO_BLOCK && mt_live_table_time(&s->blocks, place) <= time)
 			return true;
-		place = mt_live_table_find(&s->before_fork, addr);
+		place = mt_live_table_find(&s->before_fork, hash, addr);
 		if (place != MT_NO_BLOCK && mt_live_table_time(&s->before_fork, place) <= time &&
-		    mt_live_table_block(&s->before_fork, place)->size > time)
+		    mt_live_table_block(&s->before_fork, place).size > time)
 			return true;
 	}
 	return false;

@@ -43,7 +43,7 @@ int mt_live_space_fork(struct mt_live_spaces *live, uint32_t parent, uint32_t ch
 bool mt_live_space_leave(struct mt_live_spaces *live, uint32_t space);
 void mt_live_space_gone(struct mt_live_spaces *live, uint32_t space);
 
-/* Remove a block found in a live space, at its place. 0 or -ENOMEM. */
+/* Remove a block found in a live space, at its place. 0, -ENOMEM, -MT_E_LIMIT. */
 int mt_live_space_remove(struct mt_live_spaces *live, uint32_t space, size_t place, uint64_t time);
 
 /* Is addr, not in space itself, a copy of a block that a fork made? */

@@ -1,11 +1,11 @@
 /*
  * report/live_table.h - the live blocks of one address space, by address.
  *
- * Buckets of two cache lines: whoever is in the bucket where it belongs is found by reading one
- * line or two, and goes without anything being moved. A bucket counts the blocks that belong
- * here, or before, and found no room, by three more bits of their hash: where there are none like
- * the one looked for, the search ends. The order of blocks is that of a hash that differs from run
- * to run: nothing depends on it.
+ * Buckets of one cache line, with few blocks in each: whoever is in the bucket where it belongs,
+ * as nearly all are, is found by reading that line, and goes without anything being moved. How
+ * many blocks belong in a bucket, or before, and found no room is counted elsewhere: where there
+ * are none a search ends. The order of blocks is that of a hash that differs from run to run:
+ * nothing depends on it.
  */
 #ifndef MT_LIVE_TABLE_H
 #define MT_LIVE_TABLE_H
@@ -17,8 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_BUCKET_BLOCKS 5u
-#define MT_BUCKET_PLACES 8u	/* of which the last three do not exist */
+#define MT_BUCKET_BLOCKS 4u
 #define MT_NO_BLOCK SIZE_MAX
 
 struct mt_live_block {
@@ -27,76 +26,92 @@ struct mt_live_block {
 	uint32_t thread;
 };
 
+/* A block in eight bytes, if its numbers fit; else this bit, and which of those kept whole. */
+#define MT_PACKED_WHOLE (1ull << 63)
+#define MT_PACKED_THREAD_BITS 12u
+#define MT_PACKED_STACK_BITS 24u
+#define MT_PACKED_SIZE_BITS 27u
+
 struct mt_live_bucket {
-	uint64_t addr[MT_BUCKET_BLOCKS];	/* 0: free */
-	uint8_t passed[8];			/* by tag; 255: that many or more, for ever */
-	struct mt_live_block blocks[MT_BUCKET_BLOCKS];
+	struct {
+		uint64_t addr;	/* 0: free */
+		uint64_t packed;
+	} at[MT_BUCKET_BLOCKS];
 } __attribute__((aligned(MT_CACHE_LINE)));
 
-_Static_assert(sizeof(struct mt_live_bucket) == 2 * MT_CACHE_LINE, "two cache lines");
+_Static_assert(sizeof(struct mt_live_bucket) == MT_CACHE_LINE, "one cache line");
 
 struct mt_live_table {
 	struct mt_live_bucket *buckets;	/* NULL: no block ever */
+	uint8_t *passed;		/* by bucket; 255: that many or more, for ever */
 	uint64_t *times;		/* of allocations, by place; NULL: all 0 */
 	size_t n, n_max;		/* blocks; more make it grow */
 	size_t n_buckets;
 	unsigned int shift;
 	bool timed;
+	struct mt_live_block *whole;
+	uint32_t n_whole, whole_cap;
+	uint32_t unused;		/* first free one of whole, + 1; its stack: the next */
 };
 
 void mt_live_table_release(struct mt_live_table *table);
 
-/* The bucket where addr belongs, if there are any buckets. */
-static inline struct mt_live_bucket *mt_live_table_home(const struct mt_live_table *table,
-							uint64_t addr)
+/* The bucket where what has this hash belongs, if there are any buckets. */
+static inline const struct mt_live_bucket *mt_live_table_home(const struct mt_live_table *table,
+							      uint64_t hash)
 {
-	return &table->buckets[mt_key_hash(addr, table->shift)];
-}
-
-/* Which of the counts of passed blocks is about addr. */
-static inline unsigned int mt_live_table_tag(const struct mt_live_table *table, uint64_t addr)
-{
-	return mt_key_hash(addr, table->shift - 3) & 7;
+	return &table->buckets[hash >> table->shift];
 }
 
 /* Which of a bucket's places have addr, as bits. */
 static inline unsigned int mt_live_bucket_match(const struct mt_live_bucket *bucket, uint64_t addr)
 {
-	const uint64_t *a = bucket->addr;
-
-	return (unsigned int)(a[0] == addr) | (unsigned int)(a[1] == addr) << 1 |
-	       (unsigned int)(a[2] == addr) << 2 | (unsigned int)(a[3] == addr) << 3 |
-	       (unsigned int)(a[4] == addr) << 4;
+	return (unsigned int)(bucket->at[0].addr == addr) |
+	       (unsigned int)(bucket->at[1].addr == addr) << 1 |
+	       (unsigned int)(bucket->at[2].addr == addr) << 2 |
+	       (unsigned int)(bucket->at[3].addr == addr) << 3;
 }
 
 size_t mt_live_table_find_behind(const struct mt_live_table *table, uint64_t addr);
 
-/* Place of the block at addr (not 0), until the table changes; or MT_NO_BLOCK. */
-static inline size_t mt_live_table_find(const struct mt_live_table *table, uint64_t addr)
+/*
+ * Place of the block at addr (not 0), whose mt_key_hash() is hash, until the table changes; or
+ * MT_NO_BLOCK.
+ */
+static inline size_t mt_live_table_find(const struct mt_live_table *table, uint64_t hash,
+					uint64_t addr)
 {
-	const struct mt_live_bucket *home;
 	unsigned int match;
+	size_t home;
 
 	if (!table->buckets)
 		return MT_NO_BLOCK;
-	home = mt_live_table_home(table, addr);
-	match = mt_live_bucket_match(home, addr);
+	home = hash >> table->shift;
+	match = mt_live_bucket_match(&table->buckets[home], addr);
 	if (match)
-		return (size_t)(home - table->buckets) * MT_BUCKET_PLACES +
-		       (unsigned int)__builtin_ctz(match);
-	return home->passed[mt_live_table_tag(table, addr)] ?
-	       mt_live_table_find_behind(table, addr) : MT_NO_BLOCK;
+		return home * MT_BUCKET_BLOCKS + (unsigned int)__builtin_ctz(match);
+	return table->passed[home] ? mt_live_table_find_behind(table, addr) : MT_NO_BLOCK;
 }
 
 static inline uint64_t mt_live_table_addr(const struct mt_live_table *table, size_t place)
 {
-	return table->buckets[place / MT_BUCKET_PLACES].addr[place % MT_BUCKET_PLACES];
+	return table->buckets[place / MT_BUCKET_BLOCKS].at[place % MT_BUCKET_BLOCKS].addr;
 }
 
-static inline struct mt_live_block *mt_live_table_block(const struct mt_live_table *table,
-							size_t place)
+static inline struct mt_live_block mt_live_table_block(const struct mt_live_table *table,
+						       size_t place)
 {
-	return &table->buckets[place / MT_BUCKET_PLACES].blocks[place % MT_BUCKET_PLACES];
+	uint64_t packed = table->buckets[place / MT_BUCKET_BLOCKS].at[place % MT_BUCKET_BLOCKS]
+			  .packed;
+
+	if (packed & MT_PACKED_WHOLE)
+		return table->whole[packed & UINT32_MAX];
+	return (struct mt_live_block){
+		.size = packed >> (MT_PACKED_STACK_BITS + MT_PACKED_THREAD_BITS),
+		.stack = (uint32_t)(packed >> MT_PACKED_THREAD_BITS) &
+			 ((1u << MT_PACKED_STACK_BITS) - 1),
+		.thread = (uint32_t)packed & ((1u << MT_PACKED_THREAD_BITS) - 1),
+	};
 }
 
 /* The first place from this one (0: all) on that has a block, or MT_NO_BLOCK. */
@@ -113,38 +128,61 @@ int mt_live_table_keep_times(struct mt_live_table *table);
 
 /* What the next two do where more is to be done than in one bucket. */
 int mt_live_table_make_room(struct mt_live_table *table);
-size_t mt_live_table_take_place(struct mt_live_table *table, uint64_t addr);
-void mt_live_table_unpass(struct mt_live_table *table, uint64_t addr,
-			  const struct mt_live_bucket *bucket);
+size_t mt_live_table_take_place_behind(struct mt_live_table *table, uint64_t addr);
+int mt_live_table_keep_whole(struct mt_live_table *table, const struct mt_live_block *block,
+			     uint64_t *ret_packed);
+void mt_live_table_forget_whole(struct mt_live_table *table, uint64_t packed);
+void mt_live_table_unpass(struct mt_live_table *table, uint64_t addr, size_t bucket);
 
-/* Add a block at an address that is not in the table and not 0: 0 or -ENOMEM. */
-static inline int mt_live_table_add(struct mt_live_table *table, uint64_t addr,
+/* A place for addr, which has none yet, in a table with room. */
+static inline size_t mt_live_table_take_place(struct mt_live_table *table, uint64_t hash,
+					      uint64_t addr)
+{
+	size_t home = hash >> table->shift;
+	struct mt_live_bucket *bucket = &table->buckets[home];
+	unsigned int free = mt_live_bucket_match(bucket, 0);
+
+	if (!free)
+		return mt_live_table_take_place_behind(table, addr);
+	bucket->at[__builtin_ctz(free)].addr = addr;
+	return home * MT_BUCKET_BLOCKS + (unsigned int)__builtin_ctz(free);
+}
+
+/* Add a block at an address that is not in the table and not 0: 0, -ENOMEM or -MT_E_LIMIT. */
+static inline int mt_live_table_add(struct mt_live_table *table, uint64_t hash, uint64_t addr,
 				    const struct mt_live_block *block, uint64_t time)
 {
+	uint64_t packed = block->size << (MT_PACKED_STACK_BITS + MT_PACKED_THREAD_BITS) |
+			  (uint64_t)block->stack << MT_PACKED_THREAD_BITS | block->thread;
 	size_t place;
-	int err;
+	int err = 0;
 
-	if (table->n >= table->n_max) {
+	if (table->n >= table->n_max)
 		err = mt_live_table_make_room(table);
-		if (err)
-			return err;
-	}
-	place = mt_live_table_take_place(table, addr);
-	*mt_live_table_block(table, place) = *block;
+	if (!err && (block->size >> MT_PACKED_SIZE_BITS || block->stack >> MT_PACKED_STACK_BITS ||
+		     block->thread >> MT_PACKED_THREAD_BITS))
+		err = mt_live_table_keep_whole(table, block, &packed);
+	if (err)
+		return err;
+	place = mt_live_table_take_place(table, hash, addr);
+	table->buckets[place / MT_BUCKET_BLOCKS].at[place % MT_BUCKET_BLOCKS].packed = packed;
 	if (table->timed)
 		table->times[place] = time;
 	table->n++;
 	return 0;
 }
 
-static inline void mt_live_table_remove(struct mt_live_table *table, size_t place)
+static inline void mt_live_table_remove(struct mt_live_table *table, uint64_t hash, size_t place)
 {
-	struct mt_live_bucket *bucket = &table->buckets[place / MT_BUCKET_PLACES];
-	uint64_t addr = bucket->addr[place % MT_BUCKET_PLACES];
+	size_t bucket = place / MT_BUCKET_BLOCKS;
+	uint64_t addr = table->buckets[bucket].at[place % MT_BUCKET_BLOCKS].addr;
+	uint64_t packed = table->buckets[bucket].at[place % MT_BUCKET_BLOCKS].packed;
 
-	bucket->addr[place % MT_BUCKET_PLACES] = 0;
+	table->buckets[bucket].at[place % MT_BUCKET_BLOCKS].addr = 0;
 	table->n--;
-	if (mt_live_table_home(table, addr) != bucket)
+	if (packed & MT_PACKED_WHOLE)
+		mt_live_table_forget_whole(table, packed);
+	if (hash >> table->shift != bucket)
 		mt_live_table_unpass(table, addr, bucket);
 }
 
