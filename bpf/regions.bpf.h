@@ -118,6 +118,19 @@ static __always_inline bool gives_back(struct mt_ring_region *region)
 	return true;
 }
 
+/* As a thread of musl's does that nobody waits for: nothing can be read there any more. */
+static __always_inline bool took_own_stack(const struct mt_ring_region *region)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct pt_regs___mt_x86 *regs = (void *)task_regs(current_task());
+#elif defined(__TARGET_ARCH_arm64)
+	struct pt_regs___mt_arm64 *regs = (void *)task_regs(current_task());
+#endif
+
+	return region->alloc.hdr.kind == MT_RING_MUNMAP &&
+	       KERNEL_FIELD(regs, sp) - region->alloc.addr < region->alloc.size;
+}
+
 /* A call has come to its end. */
 static __always_inline void finish_region(void *ctx, struct mt_task_state *state,
 					  const struct syscall *call, __u64 nr, __u64 ret)
@@ -142,7 +155,7 @@ static __always_inline void finish_region(void *ctx, struct mt_task_state *state
 	if (!fill_region(&region, state, call, nr, ret) || (paused && !gives_back(&region)))
 		return;
 	kind = region.alloc.hdr.kind;
-	if (stack_size && kind != MT_RING_MUNMAP)
+	if (stack_size && !took_own_stack(&region))
 		stack = capture_call_stack(ctx, state);
 	fill_hdr(&region.alloc.hdr, kind, stack, now);
 	if (bpf_ringbuf_output(&events, &region, sizeof(region), BPF_RB_NO_WAKEUP))

@@ -19,6 +19,7 @@
 #define MT_HAS_ALIGN MT_EVBIT(ALIGNED)
 #define MT_HAS_OLD_SIZE (MT_EVBIT(MREMAP) | MT_EVBIT(BRK))
 #define MT_HAS_PROT MT_EVBIT(MMAP)
+#define MT_HAS_UNMAP_STACK MT_EVBIT(MUNMAP)
 /* Files of before they were recorded lack these columns; what is missing is 0. */
 #define MT_OPTIONAL_COLUMN(c) ((c) >= MT_COL_OLD_SIZE)
 #define MT_KNOWN_EVENTS ((1u << MT_EV_TYPES) - 2)
@@ -40,7 +41,8 @@
 	X(ALIGN, "align", 8, MT_HAS_ALIGN) \
 	X(OLD_SIZE, "old_size", 8, MT_HAS_OLD_SIZE) \
 	X(PROT, "prot", 4, MT_HAS_PROT) \
-	X(FLAGS, "flags", 4, MT_HAS_PROT)
+	X(FLAGS, "flags", 4, MT_HAS_PROT) \
+	X(UNMAP_STACK, "unmap_stack", 4, MT_HAS_UNMAP_STACK)
 
 enum mt_event_column {
 #define X(id, name, planes, types) MT_COL_##id,

@@ -154,6 +154,7 @@ static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint
 	const uint64_t *old_size = dec->columns[MT_COL_OLD_SIZE].values;
 	const uint64_t *prot = dec->columns[MT_COL_PROT].values;
 	const uint64_t *flags = dec->columns[MT_COL_FLAGS].values;
+	const uint64_t *unmap_stack = dec->columns[MT_COL_UNMAP_STACK].values;
 	uint64_t time = dec->time;
 	uint32_t i, bit;
 
@@ -183,6 +184,8 @@ static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint
 			e->prot = (uint32_t)*prot++;
 			e->flags = (uint32_t)*flags++;
 		}
+		if (MT_HAS_UNMAP_STACK & bit)
+			e->stack = (uint32_t)*unmap_stack++;
 		e += (MT_KNOWN_EVENTS & bit) != 0;
 	}
 	dec->time = time;

@@ -165,7 +165,8 @@ static void collect_rare(struct mt_event_encoder *enc, const struct mt_event *e,
 	}
 	for (; e < end; e++) {
 		bit = 1u << e->type;
-		if (!((MT_HAS_OLD | MT_HAS_ALIGN | MT_HAS_OLD_SIZE | MT_HAS_PROT) & bit))
+		if (!((MT_HAS_OLD | MT_HAS_ALIGN | MT_HAS_OLD_SIZE | MT_HAS_PROT |
+		       MT_HAS_UNMAP_STACK) & bit))
 			continue;
 		if (MT_HAS_ALIGN & bit) {
 			put_value(align, e->align);
@@ -181,6 +182,8 @@ static void collect_rare(struct mt_event_encoder *enc, const struct mt_event *e,
 			put_value(&enc->columns[MT_COL_PROT], e->prot);
 			put_value(&enc->columns[MT_COL_FLAGS], e->flags);
 		}
+		if (MT_HAS_UNMAP_STACK & bit)
+			put_value(&enc->columns[MT_COL_UNMAP_STACK], e->stack);
 	}
 }
 

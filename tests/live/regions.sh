@@ -97,6 +97,18 @@ as_replayed regions
 is 'regions: by whom' "$(mt-report folded --events mmap --by count run.mt |
 	awk '/;main;use_[a-z]*;map;/ { m += $NF } /;remap;/ { r += $NF } END { print m, r }')" \
 	"$(/usr/bin/python3 -c 'import json; s = json.load(open("out.txt")); print(s["mmap"] - 1, s["mremap"])')"
+# Seven calls unmap, one of them 67 times.
+is 'regions: who unmaps' "$(/usr/bin/python3 - <<'EOF2'
+import collections, json
+events = [json.loads(line) for line in open("dump.txt")]
+first = next(i for i, e in enumerate(events) if e.get("size") == 4096 and e.get("flags") == 0x22
+             and e["prot"] == 0)
+of = collections.Counter(e.get("stack") for e in events[first:] if e["type"] == "munmap")
+print(None in of, len(of) >= 7, max(of.values()) <= 67,
+      sum(of.values()) == json.load(open("out.txt"))["munmap"])
+EOF2
+)" 'False True True True'
+holds 'regions: every stack is complete' '(s["stacks"]["complete"], s["stacks"]["definitions"])'
 
 RECORD_OPTIONS='' record 'off' "$WORKLOADS/map_calls"
 holds 'off: no event' '(s["events"], 0)'
@@ -151,3 +163,45 @@ is 'paused: nothing is mapped' "$(sized mmap $((1237 << 12))) $(sized mremap $((
 is 'paused: what is given back' "$(sized munmap $((1236 << 12))) $(sized munmap $((1237 << 12)))" '4 4'
 is 'paused: afterwards' "$(sized mmap $((1239 << 12)))" 2
 holds 'paused: told apart' 's["mapped"]["disabled_frees"] >= 2 and s["mapped"]["unmatched_frees"] >= 2'
+
+# Musl's threads that nobody waits for unmap their own stack, and have none then.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >own_stack.c <<'EOF2'
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+int main(void)
+{
+	pthread_attr_t attr;
+	struct stat tasks;
+	pthread_t thread;
+	int i;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, 1237 * 4096);
+	for (i = 0; i < 13; i++) {
+		if (pthread_create(&thread, &attr, nothing, 0))
+			return 1;
+		/* A link for each thread. */
+		while (!stat("/proc/self/task", &tasks) && tasks.st_nlink > 3)
+			usleep(1000);
+	}
+	return munmap(mmap(0, 7919 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		      7919 * 4096);
+}
+EOF2
+	musl-gcc -O2 -g -o own_stack own_stack.c
+	RECORD_OPTIONS='--mmap' record 'own stack' ./own_stack
+	is 'own stack: unmapped without a stack, all others with theirs' "$(
+		among 'e["type"] == "munmap" and e["size"] >> 12 == 7919 and e["stack"]'
+		among 'e["type"] == "munmap" and e["size"] >> 12 in range(1237, 1250) and not e["stack"]'
+		among 'e["type"] == "munmap" and not e["stack"]')" "$(printf '1\n13\n13')"
+fi

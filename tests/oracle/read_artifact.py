@@ -136,6 +136,7 @@ def events(body):
     olds, begins = sparse("old_addr", has_old), sparse("begin", has_old)
     aligns = sparse("align", lambda t: t == ALIGNED)
     old_sizes = sparse("old_size", lambda t: t in (MREMAP, BRK))
+    unmap_stacks = sparse("unmap_stack", lambda t: t == MUNMAP)
     prots, flags = sparse("prot", lambda t: t == MMAP), sparse("flags", lambda t: t == MMAP)
     time = body["base_time"]
     for i, t in enumerate(types):
@@ -155,6 +156,8 @@ def events(body):
             row["old_size"] = next(old_sizes)
         if t == MMAP:
             row["prot"], row["flags"] = next(prots), next(flags)
+        if t == MUNMAP:
+            row["stack"] = next(unmap_stacks)
         if known(t):
             yield row
 

@@ -44,7 +44,7 @@ static void put_random_events(uint32_t n)
 		events[i].thread = x >> 40 & 3;
 		if (events[i].type != MT_EV_FREE)
 			events[i].size = x >> (x >> 6 & 63);
-		if (events[i].type != MT_EV_FREE && events[i].type != MT_EV_MUNMAP)
+		if (events[i].type != MT_EV_FREE)
 			events[i].stack = (uint32_t)(x >> 32) >> (x & 31);
 		if (events[i].type == MT_EV_REALLOC || events[i].type == MT_EV_MREMAP) {
 			events[i].begin = time - x % 300;
@@ -73,7 +73,7 @@ static void print_event(FILE *out, const struct mt_event *e)
 		types[e->type], e->time, e->thread, e->addr);
 	if (e->type != MT_EV_FREE)
 		fprintf(out, ",\"size\":%" PRIu64, e->size);
-	if (e->type != MT_EV_FREE && e->type != MT_EV_MUNMAP)
+	if (e->type != MT_EV_FREE)
 		fprintf(out, ",\"stack\":%u", e->stack);
 	if (old)
 		fprintf(out, ",\"old_addr\":%" PRIu64 ",\"begin\":%" PRIu64, e->old_addr, e->begin);
