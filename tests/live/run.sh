@@ -64,8 +64,10 @@ for topic in "$@"; do
 	tally_passed=$((tally_passed + $(grep -c '^ok ' "$scratch/log")))
 	tally_failed=$((tally_failed + $(grep -c '^not ok ' "$scratch/log")))
 	tally_skipped=$((tally_skipped + $(grep -c '^skip ' "$scratch/log")))
-	# The topic's last line says that it got to its end.
-	if ! tail -n 1 "$scratch/log" | grep -q '^# '; then
+	# The topic's last line says that it got to its end, or that the limit was.
+	if [ "$code" -ge 124 ]; then
+		not_ok "$topic" "ended early, status $code after $limit s at most"
+	elif ! tail -n 1 "$scratch/log" | grep -q '^# '; then
 		not_ok "$topic" "ended early, status $code"
 	fi
 	rm -rf "$dir"
