@@ -2,7 +2,7 @@
  * standin.c - a small allocator under any names, for those that Debian does not have:
  * -DPREFIX='"je_"'; -DTC_INTERNAL for TCMallocInternalMalloc and so on, with malloc as another
  * name for it. Its functions call each other, as those of the real ones do. Blocks are never
- * used again, and not for threads.
+ * used again.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,8 +49,9 @@ void s_sdallocx(void *p, size_t size, int flags) NAMED("Sdallocx", "sdallocx");
 
 static char *arena;
 static size_t used;
+static char busy;
 
-void *s_memalign(size_t align, size_t size)
+static void *take(size_t align, size_t size)
 {
 	struct head *head;
 	size_t at;
@@ -58,8 +59,10 @@ void *s_memalign(size_t align, size_t size)
 	if (!arena) {
 		arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (arena == MAP_FAILED)
+		if (arena == MAP_FAILED) {
+			arena = NULL;
 			return NULL;
+		}
 	}
 	if (align < 16)
 		align = 16;
@@ -72,6 +75,17 @@ void *s_memalign(size_t align, size_t size)
 	head = (struct head *)(arena + at) - 1;
 	head->size = size;
 	return arena + at;
+}
+
+void *s_memalign(size_t align, size_t size)
+{
+	void *p;
+
+	while (__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE))
+		;
+	p = take(align, size);
+	__atomic_clear(&busy, __ATOMIC_RELEASE);
+	return p;
 }
 
 void *s_malloc(size_t size)

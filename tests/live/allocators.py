@@ -33,13 +33,13 @@ def run(*command, **kwargs):
     return done.stdout
 
 
-def prefixed(prefix):
+def prefixed(prefix, folder="."):
     """Debian's jemalloc as one with a prefix: the archive of it, and a library."""
-    archive = os.path.abspath(f"lib{prefix}.a")
+    archive = os.path.abspath(f"{folder}/lib{prefix}.a")
     run("cp", f"{LIB}/libjemalloc_pic.a", archive)
     run("ar", "d", archive, "jemalloc_cpp.pic.o", "jemalloc_cpp.sym.o", "jemalloc_cpp.o")
     run("objcopy", *[f"--redefine-sym={n}={prefix}{n}" for n in PUBLIC], archive)
-    library = os.path.abspath(f"lib{prefix}.so")
+    library = os.path.abspath(f"{folder}/lib{prefix}.so")
     run("gcc", "-shared", "-o", library, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive",
         "-lm", "-lpthread", "-ldl")
     return archive, library
@@ -185,6 +185,20 @@ def read_events(path, tid):
     return events
 
 
+def replay(path):
+    """Calls that allocated, bytes that they asked for, and calls of free, of all threads."""
+    totals = [0, 0, 0]
+    dump = subprocess.run(["mt-report", "dump", "--json", path], capture_output=True, text=True)
+    for line in dump.stdout.splitlines():
+        e = json.loads(line)
+        if e["type"] in ("malloc", "calloc", "realloc", "aligned"):
+            totals[0] += 1
+            totals[1] += e["size"]
+        elif e["type"] == "free":
+            totals[2] += 1
+    return totals
+
+
 def compare(tid, runs, events):
     """What is wrong with the events, as text; how many there are."""
     at = 0
@@ -257,6 +271,26 @@ def record(row, start, base):
         return out.read()
 
 
+def examine_stat(row, start, base):
+    """What is wrong with the totals is raised."""
+    stat = json.loads(subprocess.run(["mt-report", "stat", "--json", base + ".mt"],
+                                     capture_output=True, text=True).stdout)
+    kinds = {a["kind"] for a in stat["allocators"] if a["events"]}
+    if not row.kinds <= kinds:
+        raise RuntimeError(f"allocators are {kinds}")
+    if sum(stat["lost"].values()) or stat["coverage_gaps"]:
+        raise RuntimeError(f"lost {stat['lost']}, gaps {stat['coverage_gaps']}")
+    if stat["conflicts"]:
+        raise RuntimeError(f"{stat['conflicts']} blocks at the place of a live one")
+    if start != "attach" and stat["unmatched_frees"]:
+        raise RuntimeError(f"{stat['unmatched_frees']} unmatched frees")
+    totals = [stat["allocations"], stat["allocated_bytes"],
+              stat["frees"] + stat["thread_cache_frees"]]
+    replayed = replay(base + ".mt")
+    if totals != replayed:
+        raise RuntimeError(f"totals {totals}, of the events {replayed}")
+
+
 def examine(row, start, base):
     """A cell's figure."""
     said = record(row, start, base)
@@ -271,15 +305,7 @@ def examine(row, start, base):
     wrong, n = compare(tid, runs, read_events(base + ".mt", tid))
     if wrong:
         raise RuntimeError(wrong)
-    stat = json.loads(subprocess.run(["mt-report", "stat", "--json", base + ".mt"],
-                                     capture_output=True, text=True).stdout)
-    kinds = {a["kind"] for a in stat["allocators"] if a["events"]}
-    if not row.kinds <= kinds:
-        raise RuntimeError(f"allocators are {kinds}")
-    if sum(stat["lost"].values()) or stat["coverage_gaps"]:
-        raise RuntimeError(f"lost {stat['lost']}, gaps {stat['coverage_gaps']}")
-    if start != "attach" and stat["unmatched_frees"]:
-        raise RuntimeError(f"{stat['unmatched_frees']} unmatched frees")
+    examine_stat(row, start, base)
     return n
 
 
@@ -316,4 +342,5 @@ def main():
     print("\n".join(results))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -132,3 +132,23 @@ make_root()
 			cp -L "$file" "root/$file"
 		done
 }
+
+# table SCRIPT SOURCE...: the table that a script prints, for the log, then a result for each row
+# of it. Sources are files of testdata/allocators.
+table()
+{
+	local script=$LIVE/$1 line
+
+	shift
+	while read -r line; do
+		case $line in
+		'ok '*) ok "${line#ok }" ;;
+		'not ok '*)
+			line=${line#not ok }
+			not_ok "${line%% - *}" "${line#* - }"
+			;;
+		*) echo "    $line" ;;
+		esac
+	done < <(PYTHONPATH='' PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$script" \
+		"${@/#/$TOP/testdata/allocators/}" 2>&1)
+}
