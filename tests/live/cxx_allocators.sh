@@ -1,6 +1,5 @@
 #!/bin/bash
 # Seven threads of C++ over every allocator: each of their calls once, deleted wherever.
-# time limit: 900
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 

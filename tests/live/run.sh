@@ -4,7 +4,7 @@
 #   tests/live/run.sh BUILD_DIR [TOPIC...]
 #
 # WORKLOADS: a folder of programs to record, if it is not the build directory's.
-# Each TOPIC.sh runs in its own scratch directory, with a time limit (LIVE_TIMEOUT seconds, 300
+# Each TOPIC.sh runs in its own scratch directory, with a time limit (LIVE_TIMEOUT seconds, 900
 # if unset, or what its own line "# time limit: SECONDS" says, if that is more), and prints a
 # result line per test. Where recording cannot work at all the tests are skipped, with CI=true
 # failed.
@@ -57,7 +57,7 @@ for topic in "$@"; do
 	chmod 755 "$dir"
 	code=0
 	limit=$(sed -n 's/^# time limit: \([0-9]*\)$/\1/p' "$here/$topic.sh")
-	[ "${limit:-0}" -ge "${LIVE_TIMEOUT-300}" ] || limit=${LIVE_TIMEOUT-300}
+	[ "${limit:-0}" -ge "${LIVE_TIMEOUT-900}" ] || limit=${LIVE_TIMEOUT-900}
 	(cd "$dir" && exec timeout -k 10 "$limit" bash "$here/$topic.sh") \
 		>"$scratch/log" 2>&1 </dev/null || code=$?
 	cat "$scratch/log"
