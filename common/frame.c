@@ -8,7 +8,6 @@
 #define ZSTD_STATIC_LINKING_ONLY	/* contexts in memory of ours */
 #include <zstd.h>
 
-#define FRAME_HEAD_MAX 18
 #define BLOCK_MAX (128u << 10)
 #define PART_MIN 2048u	/* less is not worth zstd tables of its own */
 
@@ -231,7 +230,7 @@ static int parse_data_head(const uint8_t *bytes, size_t len, struct mt_frame_spa
 int mt_frame_peek(int fd, uint64_t offset, uint64_t end, struct mt_frame_span *ret_span)
 {
 	uint64_t left = offset < end ? end - offset : 0;
-	uint8_t bytes[FRAME_HEAD_MAX];
+	uint8_t bytes[MT_FRAME_HEAD_MAX];
 	static const uint8_t magic[4] = { 0x28, 0xb5, 0x2f, 0xfd };
 	size_t len = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
 	static const uint8_t skippable[3] = { 0x2a, 0x4d, 0x18 };

@@ -18,6 +18,8 @@ struct mt_unpacker;
 
 /* Largest frame accepted: incompressible content and zstd's framing. */
 #define MT_FRAME_SIZE_MAX (17u << 20)
+/* What mt_frame_peek() reads at the most. */
+#define MT_FRAME_HEAD_MAX 18u
 
 struct mt_frame_span {
 	uint64_t offset;
