@@ -73,9 +73,6 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 			"mt-record: paused %u times for full rings, %.2f s in all, the longest "
 			"%.1f ms\n", recording->pressure.episodes, recording->pressure.total / 1e9,
 			recording->pressure.longest / 1e6);
-	if (recording->detach > SLOW_DETACH_NS)
-		fprintf(stderr, "mt-record: removing the probes took %.1f s\n",
-			recording->detach / 1e9);
 	if (opts->verbose)
 		fprintf(stderr,
 			"mt-record: watch %s, attach %s; %u files looked at, %u with allocators; "
@@ -91,7 +88,7 @@ static void print_summary(const struct mt_record_opts *opts, const struct mt_rec
 			(double)recording->result.looks);
 }
 
-static void print_loss(const struct mt_pipeline_loss *loss, uint64_t start_time)
+static void print_loss(const struct mt_loss *loss, uint64_t start_time)
 {
 	fprintf(stderr, "mt-record: lost %" PRIu64 " %s (%s)", loss->count, loss->source,
 		loss->cause);
@@ -204,6 +201,10 @@ static int run(const struct mt_record_opts *opts)
 	} else {
 		if (!opts->quiet)
 			print_summary(opts, &recording);
+		/* The file was whole by then: why it was waited for. */
+		if (recording.detach > SLOW_DETACH_NS)
+			fprintf(stderr, "mt-record: removing the probes took %.1f s\n",
+				recording.detach / 1e9);
 		print_gaps(&recording);
 		status = print_failures(opts, &recording) ? MT_EXIT_FAILED :
 							    exit_status(&recording);

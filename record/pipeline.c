@@ -20,6 +20,8 @@
 
 #define EVENTS_A_TURN 49152	/* leaves the decoder room for more */
 #define MAPPINGS_A_TURN 4096
+#define NO_END (UINT64_MAX - 1)
+#define MAPPING_TURNS_MAX 64u	/* more than the rings hold */
 #define CHECKPOINT_NS 500000000ull	/* the promise is one a second */
 #define RECORD_WAITS_MAX 1000u
 #define PAUSE_NS 700000l	/* a look at the rings at least every ... */
@@ -47,6 +49,8 @@ struct mt_pipeline {
 	pthread_t thread;
 	bool running;
 	bool stop;		/* atomic */
+	uint64_t events_end;	/* atomic; what lies behind it is not the recording's */
+	uint64_t stacks_end;	/* atomic */
 	uint64_t syncs_wanted;	/* atomic */
 	uint64_t syncs_done;	/* atomic */
 	int error;		/* atomic; the file's */
@@ -63,11 +67,23 @@ struct mt_pipeline {
 	struct code_range recent[RECENT_MAX];	/* the latest mappings, in a circle */
 	uint32_t n_recent;
 	uint64_t missed_calls;
-	struct mt_loss losses[MT_LOSSES_MAX];
-	uint32_t n_losses;
-	struct mt_loss noticed[MT_LOSSES_MAX];	/* of kinds without times of their own */
-	uint32_t n_noticed;
+	struct mt_loss_sources loss_sources;
+	struct mt_loss_log losses;
+	uint64_t end_time;
 };
+
+static uint64_t end_of(const uint64_t *end)
+{
+	return __atomic_load_n(end, __ATOMIC_SEQ_CST);
+}
+
+/* Behind what is in a ring now, as far as it is the recording's. */
+static uint64_t mark_of(const struct mt_ring *ring, const uint64_t *end)
+{
+	uint64_t mark = mt_ring_mark(ring), last = end_of(end);
+
+	return mark < last ? mark : last;
+}
 
 static int drain_events(struct mt_pipeline *pipeline, size_t max, size_t *moved)
 {
@@ -76,6 +92,9 @@ static int drain_events(struct mt_pipeline *pipeline, size_t max, size_t *moved)
 	int err = 0;
 
 	while (!err && n < max && mt_ring_next(pipeline->events, &data, &len)) {
+		/* Looked at after the record: see mt_pipeline_end(). */
+		if (mt_ring_passed(pipeline->events, 1 + end_of(&pipeline->events_end)))
+			break;
 		err = mt_decoder_event(pipeline->decoder, data, len);
 		if (++n % 256 == 0)
 			mt_ring_release(pipeline->events);
@@ -111,7 +130,7 @@ static int write_stacks(struct mt_pipeline *pipeline)
  */
 static int drain_stacks(struct mt_pipeline *pipeline, size_t *moved)
 {
-	uint64_t mark = mt_ring_mark(pipeline->stacks);
+	uint64_t mark = mark_of(pipeline->stacks, &pipeline->stacks_end);
 	unsigned int waits = 0;
 	const void *data;
 	size_t len, n = 0;
@@ -126,7 +145,7 @@ static int drain_stacks(struct mt_pipeline *pipeline, size_t *moved)
 		if (len >= sizeof(struct mt_ring_stack) &&
 		    !mt_decoder_knows_thread(pipeline->decoder, data)) {
 			err = drain_events(pipeline, mt_decoder_room(pipeline->decoder), moved);
-			mark = mt_ring_mark(pipeline->stacks);
+			mark = mark_of(pipeline->stacks, &pipeline->stacks_end);
 		}
 		if (!err)
 			err = mt_decoder_stack(pipeline->decoder, data, len);
@@ -214,48 +233,12 @@ static int drain(struct mt_pipeline *pipeline, size_t *moved)
 	return err ? err : mt_decoder_write_events(pipeline->decoder);
 }
 
-/* Some counters say how many, not when: at a checkpoint it is known that they have grown. */
-static void date_loss(struct mt_pipeline *pipeline, struct mt_loss *loss, uint64_t now)
+static uint64_t collect_losses(struct mt_pipeline *pipeline, uint64_t now)
 {
-	struct mt_loss *noticed = pipeline->noticed;
-	uint32_t n = pipeline->n_noticed, i;
-
-	for (i = 0; i < n && (strcmp(noticed[i].source, loss->source) != 0 ||
-			      strcmp(noticed[i].cause, loss->cause) != 0); i++)
-		;
-	if (i == n) {
-		if (n == MT_LOSSES_MAX)
-			return;
-		noticed[i] = *loss;
-		noticed[i].first = noticed[i].last = now;
-		pipeline->n_noticed++;
-	} else if (loss->count > noticed[i].count) {
-		noticed[i].count = loss->count;
-		noticed[i].last = now;
-	}
-	loss->first = noticed[i].first;
-	loss->last = noticed[i].last;
+	return mt_losses_collect(&pipeline->losses, &pipeline->loss_sources, now);
 }
 
-static uint64_t collect_losses(struct mt_pipeline *pipeline)
-{
-	uint64_t lost = 0, now = mt_now();
-	uint32_t i;
-
-	pipeline->n_losses = mt_losses_collect(pipeline->sources.programs,
-					       pipeline->sources.mappings,
-					       pipeline->sources.witness,
-					       pipeline->sources.notes, pipeline->decoder,
-					       pipeline->losses);
-	for (i = 0; i < pipeline->n_losses; i++) {
-		lost += pipeline->losses[i].count;
-		if (!pipeline->losses[i].first)
-			date_loss(pipeline, &pipeline->losses[i], now);
-	}
-	return lost;
-}
-
-static int write_rows(struct mt_pipeline *pipeline, uint64_t *ret_lost)
+static int write_rows(struct mt_pipeline *pipeline, uint64_t now, uint64_t *ret_lost)
 {
 	int err = mt_decoder_flush(pipeline->decoder);
 
@@ -266,16 +249,16 @@ static int write_rows(struct mt_pipeline *pipeline, uint64_t *ret_lost)
 					mt_decoder_counts(pipeline->decoder));
 	if (!err)
 		err = mt_marks_write(pipeline->sources.marks, pipeline->writer);
-	*ret_lost = collect_losses(pipeline);
-	if (!err && pipeline->n_losses)
-		err = mt_writer_loss(pipeline->writer, pipeline->losses, pipeline->n_losses);
+	*ret_lost = collect_losses(pipeline, now);
+	if (!err && pipeline->losses.n)
+		err = mt_writer_loss(pipeline->writer, pipeline->losses.rows, pipeline->losses.n);
 	return err;
 }
 
 static int checkpoint(struct mt_pipeline *pipeline, uint64_t time)
 {
 	struct mt_checkpoint checkpoint = { .time = time };
-	int err = write_rows(pipeline, &checkpoint.lost);
+	int err = write_rows(pipeline, time, &checkpoint.lost);
 
 	make_up_for_missed(pipeline);
 	pipeline->last_checkpoint = time;
@@ -298,26 +281,38 @@ static void age(struct mt_pipeline *pipeline)
 	pipeline->mappings_read = false;
 }
 
-/* A record that is being filled is waited for, a little. */
-static int serve_sync(struct mt_pipeline *pipeline)
+/*
+ * All that is in the rings now, however fast somebody goes on filling them. A record that is being
+ * filled is waited for, a little.
+ */
+static int drain_marked(struct mt_pipeline *pipeline)
 {
-	uint64_t wanted = __atomic_load_n(&pipeline->syncs_wanted, __ATOMIC_ACQUIRE);
-	uint64_t events, stacks;
-	unsigned int waits = 0;
+	uint64_t events = mark_of(pipeline->events, &pipeline->events_end);
+	uint64_t stacks = mark_of(pipeline->stacks, &pipeline->stacks_end);
+	unsigned int waits = 0, turns = 0;
 	size_t moved;
-	int err = 0;
+	int err;
 
-	if (wanted == pipeline->syncs_done)
-		return 0;
-	events = mt_ring_mark(pipeline->events);
-	stacks = mt_ring_mark(pipeline->stacks);
+	pipeline->mappings_read = !pipeline->sources.mappings;
 	do {
 		moved = 0;
 		err = drain(pipeline, &moved);
 		if (mt_ring_passed(pipeline->events, events) &&
-		    mt_ring_passed(pipeline->stacks, stacks) && moved < MAPPINGS_A_TURN)
+		    mt_ring_passed(pipeline->stacks, stacks) &&
+		    (pipeline->mappings_read || ++turns == MAPPING_TURNS_MAX))
 			break;
 	} while (!err && (moved || wait_for_record(&waits)));
+	return err;
+}
+
+static int serve_sync(struct mt_pipeline *pipeline)
+{
+	uint64_t wanted = __atomic_load_n(&pipeline->syncs_wanted, __ATOMIC_ACQUIRE);
+	int err;
+
+	if (wanted == pipeline->syncs_done)
+		return 0;
+	err = drain_marked(pipeline);
 	if (!err)
 		err = checkpoint(pipeline, mt_now());
 	if (!err)
@@ -328,22 +323,17 @@ static int serve_sync(struct mt_pipeline *pipeline)
 static int finish(struct mt_pipeline *pipeline)
 {
 	struct mt_trailer trailer = {
-		.end_time = mt_now(),
+		.end_time = pipeline->end_time,
 		.status_known = pipeline->status_known,
 		.status = pipeline->status,
 		.end_reason = pipeline->end_reason,
 	};
-	size_t moved;
-	int err;
+	int err = drain_marked(pipeline);
 
-	do {
-		moved = 0;
-		err = drain(pipeline, &moved);
-	} while (!err && moved);
 	if (pipeline->sources.mappings)
 		mt_mmap_events_end(pipeline->sources.mappings);
 	if (!err)
-		err = write_rows(pipeline, &trailer.lost);
+		err = write_rows(pipeline, trailer.end_time, &trailer.lost);
 	return err ? err : mt_writer_finish(pipeline->writer, &trailer);
 }
 
@@ -384,7 +374,7 @@ static void *run(void *arg)
 	if (!err)
 		err = finish(pipeline);
 	if (err)
-		collect_losses(pipeline);
+		collect_losses(pipeline, mt_now());
 	__atomic_store_n(&pipeline->error, err, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -400,12 +390,15 @@ int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_write
 	pipeline->sources = *sources;
 	pipeline->writer = writer;
 	pipeline->end_reason = "";
+	pipeline->events_end = pipeline->stacks_end = NO_END;
 	pipeline->last_checkpoint = mt_now();
 	err = mt_ring_open(mt_programs_events_fd(sources->programs), &pipeline->events);
 	if (!err)
 		err = mt_ring_open(mt_programs_stacks_fd(sources->programs), &pipeline->stacks);
 	if (!err)
 		err = mt_decoder_new(writer, &pipeline->decoder);
+	pipeline->loss_sources = (struct mt_loss_sources){ sources->programs, sources->mappings,
+		sources->witness, sources->notes, pipeline->decoder };
 	if (!err)
 		mt_decoder_set_coverage(pipeline->decoder, sources->coverage);
 	if (!err)
@@ -444,6 +437,19 @@ bool mt_pipeline_failed(const struct mt_pipeline *pipeline)
 	return __atomic_load_n(&pipeline->error, __ATOMIC_ACQUIRE) != 0;
 }
 
+void mt_pipeline_end(struct mt_pipeline *pipeline)
+{
+	/*
+	 * Whoever takes an event and does not see this end took it before we look at the stacks:
+	 * what it refers to has been defined by then.
+	 */
+	__atomic_store_n(&pipeline->events_end, mt_ring_mark(pipeline->events), __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&pipeline->stacks_end, mt_ring_mark(pipeline->stacks), __ATOMIC_SEQ_CST);
+	mt_losses_end(&pipeline->losses, pipeline->sources.programs);
+	pipeline->end_time = mt_now();
+}
+
 void mt_pipeline_finish(struct mt_pipeline *pipeline, bool status_known, int status,
 			const char *end_reason, struct mt_pipeline_result *ret_result)
 {
@@ -465,24 +471,16 @@ void mt_pipeline_finish(struct mt_pipeline *pipeline, bool status_known, int sta
 	result.threads = mt_decoder_threads(pipeline->decoder);
 	result.looks = pipeline->looks;
 	result.late_looks = pipeline->late_looks;
-	for (i = 0; i < pipeline->n_losses; i++)
-		result.lost += pipeline->losses[i].count;
+	for (i = 0; i < pipeline->losses.n; i++)
+		result.lost += pipeline->losses.rows[i].count;
 	*ret_result = result;
 }
 
 uint32_t mt_pipeline_losses(const struct mt_pipeline *pipeline,
-			    struct mt_pipeline_loss ret_losses[MT_PIPELINE_LOSSES_MAX])
+			    struct mt_loss ret_losses[MT_LOSSES_MAX])
 {
-	uint32_t i;
-
-	for (i = 0; i < pipeline->n_losses && i < MT_PIPELINE_LOSSES_MAX; i++) {
-		ret_losses[i].source = pipeline->losses[i].source;
-		ret_losses[i].cause = pipeline->losses[i].cause;
-		ret_losses[i].count = pipeline->losses[i].count;
-		ret_losses[i].first = pipeline->losses[i].first;
-		ret_losses[i].last = pipeline->losses[i].last;
-	}
-	return i;
+	memcpy(ret_losses, pipeline->losses.rows, pipeline->losses.n * sizeof(*ret_losses));
+	return pipeline->losses.n;
 }
 
 void mt_pipeline_free(struct mt_pipeline *pipeline)
@@ -490,6 +488,7 @@ void mt_pipeline_free(struct mt_pipeline *pipeline)
 	if (!pipeline)
 		return;
 	if (pipeline->running) {
+		mt_pipeline_end(pipeline);
 		__atomic_store_n(&pipeline->stop, true, __ATOMIC_RELEASE);
 		pthread_join(pipeline->thread, NULL);
 	}

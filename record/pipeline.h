@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/losses.h"
+
 struct mt_coverage;
 struct mt_decoder;
 struct mt_file_notes;
@@ -46,16 +48,6 @@ struct mt_pipeline_result {
 	uint64_t late_looks;	/* ... and those more than 1 ms after the one before */
 };
 
-#define MT_PIPELINE_LOSSES_MAX 24
-
-struct mt_pipeline_loss {
-	const char *source;
-	const char *cause;
-	uint64_t count;
-	uint64_t first;		/* CLOCK_MONOTONIC, ns; when it was noticed, if no more is known */
-	uint64_t last;
-};
-
 /* Starts the thread. The writer is the pipeline's once this has succeeded. */
 int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_writer *writer,
 		      struct mt_pipeline **ret_pipeline);
@@ -74,15 +66,21 @@ bool mt_pipeline_synced(const struct mt_pipeline *pipeline, uint64_t ticket);
 bool mt_pipeline_failed(const struct mt_pipeline *pipeline);
 
 /*
- * Empty the rings a last time, write the trailer, end the thread. status_known says whether
- * status is the command's wait status.
+ * The recording ends now: what is added to the rings from here on is not written, and what finds no
+ * room in them not lost. Before the programs are told to stop nobody any more.
+ */
+void mt_pipeline_end(struct mt_pipeline *pipeline);
+
+/*
+ * After mt_pipeline_end(). Empty the rings a last time, write the trailer, end the thread.
+ * status_known says whether status is the command's wait status.
  */
 void mt_pipeline_finish(struct mt_pipeline *pipeline, bool status_known, int status,
 			const char *end_reason, struct mt_pipeline_result *ret_result);
 
 /* What was lost, for people; after mt_pipeline_finish(). Returns the number of rows. */
 uint32_t mt_pipeline_losses(const struct mt_pipeline *pipeline,
-			    struct mt_pipeline_loss ret_losses[MT_PIPELINE_LOSSES_MAX]);
+			    struct mt_loss ret_losses[MT_LOSSES_MAX]);
 
 void mt_pipeline_free(struct mt_pipeline *pipeline);
 

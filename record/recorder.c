@@ -76,6 +76,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 		.attach_report = *mt_attach_worker_report(rec->worker),
 	};
 
+	mt_pipeline_end(rec->pipeline);
 	mt_stopped_end(rec->programs);
 	if (rec->interrupts >= 2)
 		heed_signals(rec);

@@ -42,7 +42,7 @@ struct mt_recording {
 	bool pressure_timeout;		/* the tree was killed */
 	struct mt_coverage *coverage;	/* the caller's to free; NULL if not started */
 	struct mt_pipeline_result result;
-	struct mt_pipeline_loss losses[MT_PIPELINE_LOSSES_MAX];
+	struct mt_loss losses[MT_LOSSES_MAX];
 	uint32_t n_losses;
 };
 
