@@ -35,6 +35,11 @@ int mt_encode_files(struct mt_buf *buf, const struct mt_file_note *rows, uint32_
 	return mt_table_encode(buf, mt_table(MT_BLOCK_FILES), rows, n);
 }
 
+int mt_encode_rewritten(struct mt_buf *buf, const struct mt_file_note *rows, uint32_t n)
+{
+	return mt_table_encode(buf, mt_table(MT_BLOCK_REWRITTEN), rows, n);
+}
+
 int mt_encode_coverage(struct mt_buf *buf, const struct mt_coverage_row *rows, uint32_t n)
 {
 	return mt_table_encode(buf, mt_table(MT_BLOCK_COVERAGE), rows, n);

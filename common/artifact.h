@@ -57,6 +57,7 @@ enum mt_block_kind {
 	MT_BLOCK_PACKED,	/* of a pack: which mapped file has which images */
 	MT_BLOCK_IMAGE,		/* of a pack: their bytes */
 	MT_BLOCK_MARKS,
+	MT_BLOCK_REWRITTEN,	/* files that became others where they were */
 	/* Numbers are part of the format: new ones come last. */
 	MT_BLOCK_KINDS
 };
@@ -214,7 +215,7 @@ struct mt_block {
 		struct mt_coverage_row *coverage;
 		struct mt_checkpoint *checkpoint;
 		struct mt_trailer *trailer;
-		struct mt_file_note *files;
+		struct mt_file_note *files;	/* and of rewritten */
 		struct mt_packed *packed;
 		struct mt_image_part *images;
 		struct mt_mark *marks;
@@ -233,6 +234,7 @@ int mt_encode_coverage(struct mt_buf *buf, const struct mt_coverage_row *rows, u
 int mt_encode_checkpoint(struct mt_buf *buf, const struct mt_checkpoint *checkpoint);
 int mt_encode_trailer(struct mt_buf *buf, const struct mt_trailer *trailer);
 int mt_encode_files(struct mt_buf *buf, const struct mt_file_note *rows, uint32_t n);
+int mt_encode_rewritten(struct mt_buf *buf, const struct mt_file_note *rows, uint32_t n);
 int mt_encode_packed(struct mt_buf *buf, const struct mt_packed *rows, uint32_t n);
 int mt_encode_images(struct mt_buf *buf, const struct mt_image_part *rows, uint32_t n);
 int mt_encode_marks(struct mt_buf *buf, const struct mt_mark *rows, uint32_t n);

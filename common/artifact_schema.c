@@ -145,8 +145,10 @@ static const struct mt_field trailer_fields[] = {
 #undef F
 };
 
+/* Of files; rewritten has one more in front. */
 static const struct mt_field file_fields[] = {
 #define F(kind, member) FIELD(mt_file_note, kind, member, 0)
+	F(U64, since),
 	F(U32, dev_major),
 	F(U32, dev_minor),
 	F(U64, ino),
@@ -199,6 +201,7 @@ static const struct mt_field mark_fields[] = {
 #define FIELDS(array) .fields = array, .n_fields = MT_ARRAY_SIZE(array)
 #define ONE(row) .version = 1, .row_size = sizeof(struct row), .type = MT_TYPE_NONE, .max_rows = 1
 #define ROWS(row, max) .version = 1, .rows = true, .row_size = sizeof(struct row), .max_rows = max
+#define FIELDS_BEHIND(array) .fields = array + 1, .n_fields = MT_ARRAY_SIZE(array) - 1
 #define TYPED(row, known) .type = offsetof(struct row, type), .types = (TYPE(known) - 1) & ~1u
 
 static const struct mt_table tables[MT_BLOCK_KINDS] = {
@@ -216,7 +219,9 @@ static const struct mt_table tables[MT_BLOCK_KINDS] = {
 	[MT_BLOCK_CHECKPOINT] = { "checkpoint", ONE(mt_checkpoint), FIELDS(checkpoint_fields) },
 	[MT_BLOCK_TRAILER] = { "trailer", ONE(mt_trailer), FIELDS(trailer_fields) },
 	[MT_BLOCK_FILES] = { "files", ROWS(mt_file_note, MT_BLOCK_ROWS_MAX),
-			     .type = MT_TYPE_NONE, FIELDS(file_fields) },
+			     .type = MT_TYPE_NONE, FIELDS_BEHIND(file_fields) },
+	[MT_BLOCK_REWRITTEN] = { "rewritten", ROWS(mt_file_note, MT_BLOCK_ROWS_MAX),
+				 .type = MT_TYPE_NONE, FIELDS(file_fields) },
 	[MT_BLOCK_COVERAGE] = { "coverage", ROWS(mt_coverage_row, MT_BLOCK_ROWS_MAX),
 				TYPED(mt_coverage_row, MT_COVERAGE_TYPES),
 				FIELDS(coverage_fields) },

@@ -132,6 +132,7 @@ struct mt_mapping {
 	uint64_t ino;		/* 0: not a file ([vdso], anonymous) */
 	uint64_t generation;	/* inode generation, 0 if unknown */
 	const char *path;	/* as the kernel names it; never NULL */
+	uint64_t since;		/* for readers, not written: that of the file_note it is of */
 };
 
 /* What a mapped file was when the recorder first looked at it: proof of it elsewhere. */
@@ -145,6 +146,7 @@ struct mt_file_note {
 	const uint8_t *build_id;	/* of the file's NT_GNU_BUILD_ID note */
 	uint32_t n_build_id;	/* <= MT_BUILD_ID_MAX; 0: it has none */
 	const char *path;	/* never NULL */
+	uint64_t since;		/* of rewritten: the time it became so; else 0, not written */
 };
 
 #endif

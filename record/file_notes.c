@@ -9,6 +9,7 @@
 #include "bpf/mt_ring.h"
 #include "record/elf_image.h"
 #include "record/proc_maps.h"
+#include "record/rewrites.h"
 #include "record/writer.h"
 
 /* That wait to be written: more than can be looked at between two checkpoints. */
@@ -32,6 +33,7 @@ struct notes {
 struct mt_file_notes {
 	pthread_mutex_t lock;
 	uint64_t dropped;
+	struct mt_rewrites *rewrites;
 	struct notes *adding;
 	struct notes halves[2];
 };
@@ -42,6 +44,10 @@ int mt_file_notes_new(struct mt_file_notes **ret_notes)
 
 	if (!notes)
 		return -ENOMEM;
+	if (mt_rewrites_new(&notes->rewrites)) {
+		free(notes);
+		return -ENOMEM;
+	}
 	pthread_mutex_init(&notes->lock, NULL);
 	notes->adding = &notes->halves[0];
 	*ret_notes = notes;
@@ -53,6 +59,7 @@ void mt_file_notes_free(struct mt_file_notes *notes)
 	if (!notes)
 		return;
 	pthread_mutex_destroy(&notes->lock);
+	mt_rewrites_free(notes->rewrites);
 	free(notes);
 }
 
@@ -105,6 +112,9 @@ void mt_file_notes_add(struct mt_file_notes *notes, int fd, const char *path,
 		path = target;
 	}
 	add(notes, &note, path);
+	note.row.path = path;
+	note.row.build_id = note.build_id;
+	mt_rewrites_watch(notes->rewrites, &note.row, &st);
 }
 
 static int find_vdso(void *arg, const struct mt_proc_map *map)
@@ -132,8 +142,22 @@ void mt_file_notes_add_vdso(struct mt_file_notes *notes)
 	add(notes, &note, "[vdso]");
 }
 
+struct rewriting {
+	struct mt_writer *writer;
+	int err;
+};
+
+static void write_rewritten(void *arg, const struct mt_file_note *note)
+{
+	struct rewriting *rewriting = arg;
+
+	if (!rewriting->err)
+		rewriting->err = mt_writer_rewritten(rewriting->writer, note, 1);
+}
+
 int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer)
 {
+	struct rewriting rewriting = { .writer = writer };
 	struct notes *from;
 	int err = 0;
 
@@ -145,7 +169,9 @@ int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer)
 		err = mt_writer_files(writer, from->rows, from->n);
 	from->n = 0;
 	from->used = 0;
-	return err;
+	if (!err)
+		mt_rewrites_look(notes->rewrites, write_rewritten, &rewriting);
+	return err ? err : rewriting.err;
 }
 
 uint64_t mt_file_notes_dropped(struct mt_file_notes *notes)

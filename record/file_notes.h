@@ -26,7 +26,10 @@ void mt_file_notes_add(struct mt_file_notes *notes, int fd, const char *path,
 /* The one of this process is that of all. */
 void mt_file_notes_add_vdso(struct mt_file_notes *notes);
 
-/* Write what has been added since the last time: 0, or the writer's error. */
+/*
+ * Write what has been added since the last time, and what has been overwritten: 0, or the writer's
+ * error.
+ */
 int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer);
 uint64_t mt_file_notes_dropped(struct mt_file_notes *notes);
 

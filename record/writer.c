@@ -206,6 +206,11 @@ int mt_writer_files(struct mt_writer *writer, const struct mt_file_note *rows, u
 	return put_suffix(writer, MT_BLOCK_FILES, rows, n);
 }
 
+int mt_writer_rewritten(struct mt_writer *writer, const struct mt_file_note *rows, uint32_t n)
+{
+	return put_suffix(writer, MT_BLOCK_REWRITTEN, rows, n);
+}
+
 int mt_writer_coverage(struct mt_writer *writer, const struct mt_coverage_row *rows, uint32_t n)
 {
 	return put_suffix(writer, MT_BLOCK_COVERAGE, rows, n);

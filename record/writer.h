@@ -30,6 +30,7 @@ int mt_writer_stacks(struct mt_writer *writer, const struct mt_stack *stacks, ui
 int mt_writer_events(struct mt_writer *writer, const struct mt_event *events, uint32_t n);
 int mt_writer_mappings(struct mt_writer *writer, const struct mt_mapping *rows, uint32_t n);
 int mt_writer_files(struct mt_writer *writer, const struct mt_file_note *rows, uint32_t n);
+int mt_writer_rewritten(struct mt_writer *writer, const struct mt_file_note *rows, uint32_t n);
 int mt_writer_coverage(struct mt_writer *writer, const struct mt_coverage_row *rows, uint32_t n);
 int mt_writer_marks(struct mt_writer *writer, const struct mt_mark *rows, uint32_t n);
 int mt_writer_loss(struct mt_writer *writer, const struct mt_loss *rows, uint32_t n);

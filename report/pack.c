@@ -177,7 +177,7 @@ const struct mt_packed *mt_pack_find(const struct mt_pack *pack, const struct mt
 {
 	struct mt_packed want = {
 		.ino = file->ino, .dev_major = file->dev_major, .dev_minor = file->dev_minor,
-		.generation = file->generation, .path = file->path,
+		.generation = mt_pack_generation(file), .path = file->path,
 	};
 
 	if (!pack)

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "common/artifact.h"
+#include "report/session.h"
 
-struct mt_file;
 struct mt_pack;
 struct mt_reader;
 
@@ -27,6 +27,12 @@ struct mt_reader;
  */
 int mt_pack_load(struct mt_reader *reader, struct mt_pack **ret_pack);
 void mt_pack_free(struct mt_pack *pack);
+
+/* What stands for its generation in a pack: one that was rewritten is another file since then. */
+static inline uint64_t mt_pack_generation(const struct mt_file *file)
+{
+	return file->since ? file->since : file->generation;
+}
 
 /* What is known of a mapped file, NULL if nothing. pack may be NULL. Lives as long as the pack. */
 const struct mt_packed *mt_pack_find(const struct mt_pack *pack, const struct mt_file *file);

@@ -64,7 +64,8 @@ static int add_file(struct mt_pack_images *images, const struct mt_analysis *a, 
 		return -ENOMEM;
 	*row = (struct mt_packed){
 		.type = MT_PACKED_FILE, .dev_major = file->dev_major,
-		.dev_minor = file->dev_minor, .ino = file->ino, .generation = file->generation,
+		.dev_minor = file->dev_minor, .ino = file->ino,
+		.generation = mt_pack_generation(file),
 		.path = file->path, .status = mt_module_status_name(mt_module_status(module)),
 		.reason = mt_module_reason(module), .debug_path = mt_module_debug_path(module),
 		.package = "",

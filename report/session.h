@@ -49,13 +49,17 @@ struct mt_placement {
 	uint64_t until;		/* time unmapped, replaced or gone; UINT64_MAX if never */
 };
 
-/* A distinct mapped file: (dev, ino, generation, path). ino 0: [vdso] or anonymous. */
+/*
+ * A distinct mapped file: (dev, ino, generation, path, since). ino 0: [vdso] or anonymous. One that
+ * was rewritten where it was is another file from then on.
+ */
 struct mt_file {
 	const char *path;
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint64_t ino;
 	uint64_t generation;
+	uint64_t since;		/* when it was rewritten, 0: what it was first */
 	uint64_t mapped;	/* when first: lowest time of its mappings */
 	/* As the recorder found it; noted: is that known? */
 	bool noted;
@@ -81,8 +85,8 @@ int mt_session_build(const struct mt_lifecycle *lifecycle, size_t n_lifecycle,
 		     const struct mt_mapping *mappings, size_t n_mappings,
 		     struct mt_session **ret_session);
 /*
- * Notes of mapped files, which the session's files take: one of the same device, inode and
- * generation, the last of several with the same path, or else the last of all. 0 or -ENOMEM.
+ * Notes of mapped files, which the session's files take: one of the same device, inode,
+ * generation and since, the last of several with the same path, or else the last of all. 0 or -ENOMEM.
  */
 int mt_session_take_notes(struct mt_session *session, const struct mt_file_note *notes, size_t n);
 void mt_session_free(struct mt_session *session);

@@ -15,6 +15,7 @@ static uint64_t file_hash(const struct mt_file *file)
 	hash = mt_hash_bytes(hash, &file->ino, sizeof(file->ino));
 	hash = mt_hash_bytes(hash, &file->dev_major, sizeof(file->dev_major));
 	hash = mt_hash_bytes(hash, &file->dev_minor, sizeof(file->dev_minor));
+	hash = mt_hash_bytes(hash, &file->since, sizeof(file->since));
 	return mt_hash_bytes(hash, &file->generation, sizeof(file->generation));
 }
 
@@ -22,7 +23,8 @@ static uint64_t file_hash(const struct mt_file *file)
 static bool same_file(const struct mt_file *a, const struct mt_file *b)
 {
 	return a->path == b->path && a->ino == b->ino && a->dev_major == b->dev_major &&
-	       a->dev_minor == b->dev_minor && a->generation == b->generation;
+	       a->dev_minor == b->dev_minor && a->generation == b->generation &&
+	       a->since == b->since;
 }
 
 static uint32_t *file_slot(struct mt_space_build *b, const struct mt_file *file)
@@ -54,7 +56,8 @@ static int find_file(struct mt_space_build *b, const struct mt_mapping *row, uin
 	struct mt_file file = {
 		.path = mt_intern_text(session->strings, row->path),
 		.dev_major = row->dev_major, .dev_minor = row->dev_minor,
-		.ino = row->ino, .generation = row->generation, .mapped = row->time,
+		.ino = row->ino, .generation = row->generation, .since = row->since,
+		.mapped = row->time,
 	};
 	uint32_t *slot;
 	int err;
@@ -244,6 +247,8 @@ static bool note_fits(const struct mt_file_note *note, const struct mt_file *fil
 	/* Memory that is no file's has no inode, only a name. */
 	if (!note->ino)
 		return !strcmp(note->path, file->path);
+	if (note->since != file->since)
+		return false;
 	return !note->generation || !file->generation || note->generation == file->generation;
 }
 

@@ -32,6 +32,8 @@ static int encode(struct mt_buf *buf, const struct mt_block *block)
 		return mt_encode_checkpoint(buf, block->checkpoint);
 	case MT_BLOCK_FILES:
 		return mt_encode_files(buf, block->files, block->n);
+	case MT_BLOCK_REWRITTEN:
+		return mt_encode_rewritten(buf, block->files, block->n);
 	case MT_BLOCK_PACKED:
 		return mt_encode_packed(buf, block->packed, block->n);
 	case MT_BLOCK_IMAGE:

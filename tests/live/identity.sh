@@ -95,8 +95,26 @@ mt-report folded --by count run.mt >folded.txt 2>folded.err
 is 'upgraded in place: status' $? 1
 matches 'upgraded in place: refused' folded.err \
 	"libwork\.so: refused \(changed\): build-id $new here; build-id $old would fit"
-is 'upgraded in place: nothing is named by it' "$(folded count ';[^;]*/libwork\.so\+0x[0-9a-f]+;malloc ')" 634
-is 'upgraded in place: no wrong name' "$(grep -c 'work;\|in_old\|in_new\|more' folded.txt)" 0
+is 'upgraded in place: the old one is not named by it' \
+	"$(folded count ';[^;]*/libwork\.so\+0x[0-9a-f]+;malloc ')" 317
+is 'upgraded in place: the new one is' "$(folded count ';main;work;malloc ')" 317
+is 'upgraded in place: no wrong name' "$(grep -c 'in_old\|in_new\|more' folded.txt)" 0
+mt-report pack -o run.mtp run.mt 2>/dev/null
+mt-report folded --by count run.mtp >packed.txt 2>packed.err
+is 'upgraded in place: the same from a pack' "$(cmp folded.txt packed.txt 2>&1; cmp folded.err packed.err 2>&1)" ''
+# With the old one at hand the new one is refused in turn, and put back it proves nothing more.
+cp old.so "sys$PWD/libwork.so"
+mt-report folded --by count --sysroot sys run.mt >folded.txt 2>folded.err
+matches 'upgraded in place: the new one is refused' folded.err \
+	"libwork\.so: refused \(changed\): build-id $old here; build-id $new would fit"
+is 'upgraded in place: the old one from a copy' \
+	"$(awk '/;work;in_old;malloc / { n += $NF } END { print n + 0 }' folded.txt)" 317
+is 'upgraded in place: nothing else is named by the copy' "$(grep -c 'in_new\|more' folded.txt)" 0
+cat old.so >libwork.so
+mt-report folded --by count run.mt >folded.txt 2>folded.err
+is 'upgraded in place, and put back' "$(folded count ';work;in_old;malloc ')" 317
+matches 'upgraded in place, and put back: the new one is refused' folded.err \
+	"libwork\.so: refused \(changed\): build-id $old here; build-id $new would fit"
 
 # Deleted while it is mapped, by a process whose child maps another of the name.
 cp "$WORKLOADS/births" births

@@ -105,6 +105,12 @@ static const struct mt_file_note fixture_files[] = {
 	{ .build_id = fixture_bytes, .path = "[vdso]" },
 };
 
+static const struct mt_file_note fixture_rewritten[] = {
+	{ .since = UINT64_MAX, .dev_major = 8, .ino = 1, .size = 5, .build_id = fixture_bytes,
+	  .n_build_id = 20, .path = "/lib/a.so" },
+	{ .since = 1, .build_id = fixture_bytes, .path = "" },
+};
+
 static const char *const fixture_functions[] = { "malloc", "free", "_Znwm" };
 
 static const struct mt_coverage_row fixture_coverage[] = {
@@ -197,6 +203,7 @@ static inline void check_mapping(const struct mt_mapping *a, const struct mt_map
 
 static inline void check_file_note(const struct mt_file_note *a, const struct mt_file_note *b)
 {
+	cr_assert_eq(a->since, b->since);
 	cr_assert_eq(a->dev_major, b->dev_major);
 	cr_assert_eq(a->dev_minor, b->dev_minor);
 	cr_assert_eq(a->ino, b->ino);

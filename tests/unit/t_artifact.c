@@ -94,6 +94,7 @@ ROUND_TRIP(events, EVENTS, events, check_event)
 ROUND_TRIP(mappings, MAPPINGS, mappings, check_mapping)
 ROUND_TRIP(loss, LOSS, loss, check_loss)
 ROUND_TRIP(files, FILES, files, check_file_note)
+ROUND_TRIP(rewritten, REWRITTEN, files, check_file_note)
 ROUND_TRIP(coverage, COVERAGE, coverage, check_coverage)
 ROUND_TRIP(marks, MARKS, marks, check_mark)
 

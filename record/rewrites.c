@@ -1,0 +1,204 @@
+#include "record/rewrites.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/grow.h"
+#include "record/elf_image.h"
+
+#define FILES_MAX 65536u
+#define FILE_BYTES_MAX (1ull << 40)
+#define PART_MAX 65536u		/* of the headers, and of a note */
+#define NOTES_MAX 64u
+#define NS_PER_S 1000000000ull
+
+struct watched {
+	struct mt_file_note note;	/* as it was told last; its pointers are to what follows */
+	uint8_t build_id[MT_BUILD_ID_MAX];
+	dev_t dev;			/* by stat(2): on overlays another one than the mapping's */
+	ino_t ino;
+	char path[];
+};
+
+struct mt_rewrites {
+	pthread_mutex_t lock;		/* of the list; what is in it is the looker's */
+	struct watched **files;
+	uint32_t n, cap, next;
+};
+
+int mt_rewrites_new(struct mt_rewrites **ret_rewrites)
+{
+	struct mt_rewrites *rewrites = calloc(1, sizeof(*rewrites));
+
+	if (!rewrites)
+		return -ENOMEM;
+	pthread_mutex_init(&rewrites->lock, NULL);
+	*ret_rewrites = rewrites;
+	return 0;
+}
+
+void mt_rewrites_free(struct mt_rewrites *rewrites)
+{
+	uint32_t i;
+
+	if (!rewrites)
+		return;
+	for (i = 0; i < rewrites->n; i++)
+		free(rewrites->files[i]);
+	free(rewrites->files);
+	pthread_mutex_destroy(&rewrites->lock);
+	free(rewrites);
+}
+
+static uint64_t nanoseconds(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
+}
+
+int mt_rewrites_watch(struct mt_rewrites *rewrites, const struct mt_file_note *note,
+		       const struct stat *st)
+{
+	size_t len = strlen(note->path) + 1;
+	struct watched *file = calloc(1, sizeof(*file) + len);
+	int err;
+
+	if (!file)
+		return -ENOMEM;
+	file->note = *note;
+	memcpy(file->build_id, note->build_id, note->n_build_id);
+	memcpy(file->path, note->path, len);
+	file->note.build_id = file->build_id;
+	file->note.path = file->path;
+	file->dev = st->st_dev;
+	file->ino = st->st_ino;
+	pthread_mutex_lock(&rewrites->lock);
+	err = mt_grow(&rewrites->files, rewrites->n, &rewrites->cap, sizeof(*rewrites->files),
+		      FILES_MAX);
+	if (!err)
+		rewrites->files[rewrites->n++] = file;
+	pthread_mutex_unlock(&rewrites->lock);
+	if (err)
+		free(file);
+	return err;
+}
+
+/* The time of CLOCK_REALTIME by CLOCK_MONOTONIC, never 0. */
+static uint64_t monotonic(const struct timespec *time)
+{
+	struct timespec real, mono;
+	uint64_t ago;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	ago = nanoseconds(&real) > nanoseconds(time) ? nanoseconds(&real) - nanoseconds(time) : 0;
+	return nanoseconds(&mono) > ago ? nanoseconds(&mono) - ago : 1;
+}
+
+static bool is_same(const struct watched *file, const struct stat *st)
+{
+	return st->st_dev == file->dev && st->st_ino == file->ino && S_ISREG(st->st_mode);
+}
+
+static bool is_unchanged(const struct watched *file, const struct stat *st)
+{
+	return (uint64_t)st->st_size == file->note.size &&
+	       nanoseconds(&st->st_mtim) == file->note.mtime;
+}
+
+/*
+ * Of a file that may be cut any moment, so that a mapping of it could not be read: headers and notes
+ * are read to where they are in it.
+ */
+static uint32_t read_build_id(int fd, uint64_t size, uint8_t build_id[MT_BUILD_ID_MAX])
+{
+	unsigned int notes = NOTES_MAX;
+	struct mt_elf_image image;
+	uint32_t n = 0;
+	size_t i, len;
+	uint8_t *copy;
+
+	if (!size || size > FILE_BYTES_MAX)
+		return 0;
+	copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		    -1, 0);
+	if (copy == MAP_FAILED)
+		return 0;
+	if (pread(fd, copy, size < PART_MAX ? size : PART_MAX, 0) > 0 &&
+	    !mt_elf_image_read(copy, size, &image)) {
+		for (i = 0; i < image.n_phdrs; i++) {
+			const Elf64_Phdr note = image.phdrs[i];
+
+			if (note.p_type != PT_NOTE || note.p_offset >= size || !notes)
+				continue;
+			notes--;
+			len = note.p_filesz < PART_MAX ? note.p_filesz : PART_MAX;
+			if (len > size - note.p_offset)
+				len = size - note.p_offset;
+			if (pread(fd, copy + note.p_offset, len, (off_t)note.p_offset) < 0)
+				break;
+		}
+		n = mt_elf_image_build_id(&image, build_id);
+	}
+	munmap(copy, size);
+	return n;
+}
+
+/* True: it has another build-id than was told last. */
+static bool look_at(struct watched *file)
+{
+	uint8_t build_id[MT_BUILD_ID_MAX] = {};
+	struct stat st, after;
+	uint32_t n;
+	int fd;
+
+	if (stat(file->path, &st) || !is_same(file, &st) || is_unchanged(file, &st))
+		return false;
+	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) || !is_same(file, &st)) {
+		close(fd);
+		return false;
+	}
+	n = read_build_id(fd, st.st_size, build_id);
+	/* Is it being written just now? Then the next look will see all of it. */
+	if (fstat(fd, &after) || after.st_size != st.st_size ||
+	    nanoseconds(&after.st_mtim) != nanoseconds(&st.st_mtim)) {
+		close(fd);
+		return false;
+	}
+	close(fd);
+	file->note.size = st.st_size;
+	file->note.mtime = nanoseconds(&st.st_mtim);
+	if (n == file->note.n_build_id && !memcmp(build_id, file->build_id, n))
+		return false;
+	file->note.n_build_id = n;
+	memcpy(file->build_id, build_id, sizeof(build_id));
+	/* Not when it says that it was modified: anybody can set that, and cp -p does. */
+	file->note.since = monotonic(&st.st_ctim);
+	return true;
+}
+
+void mt_rewrites_look(struct mt_rewrites *rewrites, mt_rewrite_fn fn, void *arg)
+{
+	struct watched *file;
+	uint32_t i, n;
+
+	pthread_mutex_lock(&rewrites->lock);
+	n = rewrites->n;
+	pthread_mutex_unlock(&rewrites->lock);
+	for (i = 0; i < n && i < MT_REWRITES_A_LOOK; i++) {
+		pthread_mutex_lock(&rewrites->lock);
+		if (rewrites->next >= rewrites->n)
+			rewrites->next = 0;
+		file = rewrites->files[rewrites->next++];
+		pthread_mutex_unlock(&rewrites->lock);
+		if (look_at(file))
+			fn(arg, &file->note);
+	}
+}
