@@ -125,12 +125,12 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->rodata->code_mask = mt_code_mask();
 	skel->rodata->numbers_differ = in_pid_namespace();
 	skel->rodata->pressure_on = options->pressure;
-	skel->rodata->ring_limit = options->ring_size / 4 * 3;
-	skel->rodata->stack_ring_limit = options->stack_ring_limit;
+	skel->rodata->ring_limit = options->ring.limit;
+	skel->rodata->stack_ring_limit = options->stack_ring.limit;
 	skel->rodata->request_ring_limit = options->request_ring_size / 4 * 3;
-	err = bpf_map__set_max_entries(skel->maps.events, options->ring_size);
+	err = bpf_map__set_max_entries(skel->maps.events, options->ring.size);
 	if (!err)
-		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring_size);
+		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring.size);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.requests, options->request_ring_size);
 	if (!err)

@@ -11,6 +11,7 @@
 #include "bpf/mt_ring.h"
 #include "record/attach.h"
 #include "record/process_walk.h"
+#include "record/ring_room.h"
 #include "record/watch.h"
 
 struct mt_programs;
@@ -29,10 +30,9 @@ enum mt_table {
 struct mt_programs_options {
 	uint32_t stack_size;
 	uint64_t sample_bytes;		/* 0: every allocation is recorded */
-	uint64_t ring_size;		/* powers of two, multiples of the page size */
-	uint64_t stack_ring_size;
+	struct mt_ring_room ring;	/* sizes are powers of two, multiples of the page size */
+	struct mt_ring_room stack_ring;
 	uint64_t request_ring_size;
-	uint64_t stack_ring_limit;	/* bytes in it from which pressure begins */
 	enum mt_attach_mode attach_mode;
 	enum mt_watch watch;
 	enum mt_identity_mode identity;

@@ -12,6 +12,7 @@
 #include "record/attach.h"
 #include "record/pressure.h"
 #include "record/recorder.h"
+#include "record/ring_room.h"
 #include "record/target.h"
 
 struct mt_recorder {
@@ -43,7 +44,8 @@ struct mt_recorder {
 	struct mt_pressure_report pressure;
 	bool pressure_timeout;
 	enum mt_attach_mode attach_mode;
-	uint32_t stack_ring_size;	/* at least what was asked for */
+	struct mt_ring_room events_room;
+	struct mt_ring_room stacks_room;
 	bool seccomp_hazard;		/* record/seccomp_hazard.h */
 	int output_fd;			/* -1 once the writer has it */
 	int kept_fd;			/* another one for the same file, to look after it */

@@ -130,22 +130,18 @@ static int avoid_harm(struct mt_recorder *rec)
 	return MT_EXIT_FAILED;
 }
 
-/*
- * When the programs find the stack ring filling up and stop whoever fills it, each processor can be
- * about to add one more definition. They must fit, or a pause would not save them.
- */
-static uint32_t stack_ring_for(const struct mt_record_opts *opts, uint64_t *ret_limit)
+static void size_rings(struct mt_recorder *rec, struct mt_programs_options *options)
 {
-	uint64_t more = (sysconf(_SC_NPROCESSORS_CONF) + 1) *
-			(sizeof(struct mt_ring_stack) + opts->stack_size + 8);
-	uint64_t size = opts->stack_ring_size;
+	const struct mt_record_opts *opts = rec->opts;
+	long processors = sysconf(_SC_NPROCESSORS_CONF);
 
-	while (opts->pressure_timeout && size < 2 * more && size < MT_RING_SIZE_MAX)
-		size *= 2;
-	*ret_limit = size - size / 4;
-	if (size > more && size - more < *ret_limit)
-		*ret_limit = size - more;
-	return (uint32_t)size;
+	rec->events_room = mt_ring_room(opts->ring_size, opts->pressure_timeout, MT_EVENT_ROOM,
+					sizeof(struct mt_ring_exec), processors);
+	rec->stacks_room = mt_ring_room(opts->stack_ring_size, opts->pressure_timeout,
+					MT_STACK_ROOM,
+					sizeof(struct mt_ring_stack) + opts->stack_size, processors);
+	options->ring = rec->events_room;
+	options->stack_ring = rec->stacks_room;
 }
 
 _Static_assert((int)MT_STACK_IDENTITY_PATH == (int)MT_IDENTITY_PATH &&
@@ -158,7 +154,6 @@ static int load(struct mt_recorder *rec)
 	struct mt_programs_options options = {
 		.stack_size = rec->opts->stack_size,
 		.sample_bytes = rec->opts->sample_bytes,
-		.ring_size = rec->opts->ring_size,
 		.request_ring_size = rec->opts->request_ring_size,
 		.identity = rec->opts->stack_identity,
 		.pressure = rec->opts->pressure_timeout != 0,
@@ -170,8 +165,7 @@ static int load(struct mt_recorder *rec)
 	int err;
 
 	memcpy(options.tables, rec->opts->tables, sizeof(options.tables));
-	rec->stack_ring_size = stack_ring_for(rec->opts, &options.stack_ring_limit);
-	options.stack_ring_size = rec->stack_ring_size;
+	size_rings(rec, &options);
 	err = mt_attach_choose(rec->opts->attach, &rec->attach_mode);
 	if (err) {
 		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "--attach: this kernel has no %s links",
@@ -356,8 +350,8 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 		.page_size = sysconf(_SC_PAGESIZE),
 		.code_mask = mt_code_mask(),
 		.stack_size = rec->opts->stack_size,
-		.ring_size = rec->opts->ring_size,
-		.stack_ring_size = rec->stack_ring_size,
+		.ring_size = rec->events_room.size,
+		.stack_ring_size = rec->stacks_room.size,
 		.sample_bytes = rec->opts->sample_bytes,
 		.watch = mt_watch_name(mt_programs_watch(rec->programs)),
 		.attach = mt_attach_mode_name(rec->attach_mode),

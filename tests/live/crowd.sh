@@ -4,8 +4,8 @@
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
-# crowd IDLE STORMS PAIRS: IDLE processes wait while STORMS make PAIRS pairs each; then each that waited
-# makes one, and all end.
+# crowd EACH IDLE STORMS PAIRS: IDLE processes wait while STORMS make PAIRS pairs each; then those that
+# waited make EACH, all at once, and all end.
 cat >crowd.c <<'EOF'
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ __attribute__((noinline)) static void one_pair(void)
 }
 int main(int argc, char **argv)
 {
-	int idle = atoi(argv[argc - 3]), storms = atoi(argv[argc - 2]), pairs = atoi(argv[argc - 1]);
+	int each = atoi(argv[argc - 4]), idle = atoi(argv[argc - 3]), storms = atoi(argv[argc - 2]);
+	int pairs = atoi(argv[argc - 1]);
 	int gate[2], status, ended = 0, i, k;
 	char c;
 
@@ -35,7 +36,7 @@ int main(int argc, char **argv)
 		close(gate[1]);
 		if (i < idle && read(gate[0], &c, 1))
 			_exit(1);
-		for (k = 0; k < (i < idle ? 1 : pairs); k++)
+		for (k = 0; k < (i < idle ? each : pairs); k++)
 			one_pair();
 		_exit(0);
 	}
@@ -70,7 +71,7 @@ all_stand()
 code=$(
 	ulimit -Sn 200
 	# shellcheck disable=SC2086 # a list
-	mt-record $small -o - -- sh -c "./$crowd 300 4 40009 >out.txt" 2>err.txt |
+	mt-record $small -o - -- sh -c "./$crowd 1 300 4 40009 >out.txt" 2>err.txt |
 		{ until_true 60 all_stand 301; cat >run.mt; }
 	echo "${PIPESTATUS[0]}"
 )
@@ -95,7 +96,7 @@ for limit in 64 80 84 88 92 96 104 128 192 $most; do
 	(
 		ulimit -n "$limit"
 		# shellcheck disable=SC2086 # a list
-		timeout 100 mt-record $small -o run.mt -- ./$crowd 200 4 2003 >out.txt 2>err.txt
+		timeout 100 mt-record $small -o run.mt -- ./$crowd 1 200 4 2003 >out.txt 2>err.txt
 	) || code=$?
 	case $code in
 	0)
@@ -113,14 +114,28 @@ done
 is "with $most descriptors it is whole" "$whole" "$most"
 is 'nobody stands still' "$(standing)" 0
 
+# More than have a table of their code, so that each call of the others defines its stack: whoever runs
+# before its stop arrives does so once more.
+# shellcheck disable=SC2086 # a list
+timeout 200 mt-record $small -o run.mt -- ./$crowd 10 1500 0 0 >out.txt 2>err.txt
+is '1500 processes at once: nothing lost' $? 0
+is '1500 processes at once: all ended well' "$(cat out.txt)" 1500
+is '1500 processes at once: exact' "$(folded count ';one_pair;')" 15000
+matches '1500 processes at once: they were stopped' err.txt 'paused [0-9]* times'
+sed -n 's/^mt-record: paused/note 1500 processes: paused/p' err.txt
+
 # Killed while all stand still, because nobody reads the output.
 rm -f out.txt
 mkfifo pipe
 # shellcheck disable=SC2086 # a list
-mt-record -q $small -o pipe -- ./$crowd 500 4 40009 >out.txt 2>err.txt &
+mt-record -q $small -o pipe -- ./$crowd 1 500 4 40009 >out.txt 2>err.txt &
 recorder=$!
 exec 9<pipe
-until_true 60 all_stand 501
+stand_still()
+{
+	all_stand 501 && sleep 1 && all_stand 501
+}
+until_true 60 stand_still
 is '505 processes: they stand still' "$([ "$(standing)" -ge 501 ] && echo yes)" yes
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
