@@ -90,6 +90,8 @@ static void make_blocks(struct mt_buf *buf)
 	save("block/coverage", buf);
 	mt_encode_marks(buf, fixture_marks, MT_ARRAY_SIZE(fixture_marks));
 	save("block/marks", buf);
+	mt_encode_rewritten(buf, fixture_rewritten, MT_ARRAY_SIZE(fixture_rewritten));
+	save("block/rewritten", buf);
 	mt_encode_loss(buf, fixture_loss, MT_ARRAY_SIZE(fixture_loss));
 	mt_encode_checkpoint(buf, &fixture_checkpoint);
 	mt_encode_trailer(buf, &trailer);
