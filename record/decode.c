@@ -434,7 +434,7 @@ static int queue_mapping(struct mt_decoder *decoder, const struct mt_mapping *ro
 
 	if (mt_mapping_queue_add(decoder->mappings, row))
 		return 0;
-	err = mt_decoder_flush(decoder);
+	err = mt_decoder_flush(decoder, false);
 	if (err)
 		return err;
 	return mt_mapping_queue_add(decoder->mappings, row) ? 0 : -ENOBUFS;
@@ -585,27 +585,21 @@ int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *
 	return queue_mapping(decoder, &row);
 }
 
-int mt_decoder_flush(struct mt_decoder *decoder)
+static uint32_t process_at(void *decoder, uint32_t pid, uint64_t time)
 {
-	struct mt_mapping *rows;
-	uint32_t n, i, kept = 0, process;
-	int err = mt_decoder_write_events(decoder);
+	return mt_id_table_find(((struct mt_decoder *)decoder)->processes, pid, time, NULL);
+}
 
-	rows = mt_mapping_queue_rows(decoder->mappings, &n);
-	for (i = 0; i < n; i++) {
-		process = mt_id_table_find(decoder->processes, rows[i].process, rows[i].time,
-					   NULL);
-		if (process == MT_ID_NONE)
-			decoder->orphan_mappings += rows[i].time >= decoder->begin;
-		rows[i].process = process;
-	}
-	/* Orphans sort to the end. */
-	mt_mapping_queue_sort(decoder->mappings);
-	while (kept < n && rows[kept].process != MT_ID_NONE)
-		kept++;
-	if (!err && kept)
-		err = mt_writer_mappings(decoder->writer, rows, kept);
-	mt_mapping_queue_clear(decoder->mappings);
+int mt_decoder_flush(struct mt_decoder *decoder, bool keep)
+{
+	const struct mt_mapping *rows;
+	int err = mt_decoder_write_events(decoder);
+	uint32_t n = mt_mapping_queue_settle(decoder->mappings, process_at, decoder, &rows);
+
+	if (!err && n)
+		err = mt_writer_mappings(decoder->writer, rows, n);
+	decoder->orphan_mappings += mt_mapping_queue_clear(decoder->mappings, n, keep,
+							   decoder->begin);
 	return err;
 }
 

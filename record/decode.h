@@ -60,8 +60,11 @@ int mt_decoder_write_stacks(struct mt_decoder *decoder);
 /* A mapping. Kept until mt_decoder_flush() resolves its pid, or until there is no more room. */
 int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *record);
 
-/* Hand all that is kept to the writer. */
-int mt_decoder_flush(struct mt_decoder *decoder);
+/*
+ * Hand all that is kept to the writer. keep: mappings of processes that nothing has introduced yet
+ * wait for the next flush, and are not counted as orphans until then.
+ */
+int mt_decoder_flush(struct mt_decoder *decoder, bool keep);
 
 /*
  * Forget processes and threads whose end was decoded before the last call already. To be called

@@ -202,17 +202,17 @@ static void make_up_for_missed(struct mt_pipeline *pipeline)
 				     pipeline->recent[i].start, pipeline->recent[i].end);
 }
 
-static int drain_mappings(struct mt_pipeline *pipeline, size_t *moved)
+static int drain_mappings(struct mt_pipeline *pipeline, size_t max, size_t *moved)
 {
 	struct mapping_sink sink = { .pipeline = pipeline };
 	size_t n;
 
 	if (!pipeline->sources.mappings)
 		return 0;
-	n = mt_mmap_events_read(pipeline->sources.mappings, MAPPINGS_A_TURN, take_mapping, &sink);
+	n = mt_mmap_events_read(pipeline->sources.mappings, max, take_mapping, &sink);
 	if (n)
 		make_up_for_missed(pipeline);
-	if (n < MAPPINGS_A_TURN)
+	if (n < max)
 		pipeline->mappings_read = true;
 	*moved += n;
 	return sink.error;
@@ -224,7 +224,7 @@ static int drain_mappings(struct mt_pipeline *pipeline, size_t *moved)
  */
 static int drain(struct mt_pipeline *pipeline, size_t *moved)
 {
-	int err = drain_mappings(pipeline, moved);
+	int err = drain_mappings(pipeline, MAPPINGS_A_TURN, moved);
 
 	if (!err)
 		err = drain_events(pipeline, EVENTS_A_TURN, moved);
@@ -233,14 +233,9 @@ static int drain(struct mt_pipeline *pipeline, size_t *moved)
 	return err ? err : mt_decoder_write_events(pipeline->decoder);
 }
 
-static uint64_t collect_losses(struct mt_pipeline *pipeline, uint64_t now)
+static int write_rows(struct mt_pipeline *pipeline, uint64_t now, bool last, uint64_t *ret_lost)
 {
-	return mt_losses_collect(&pipeline->losses, &pipeline->loss_sources, now);
-}
-
-static int write_rows(struct mt_pipeline *pipeline, uint64_t now, uint64_t *ret_lost)
-{
-	int err = mt_decoder_flush(pipeline->decoder);
+	int err = mt_decoder_flush(pipeline->decoder, !last);
 
 	if (!err && pipeline->sources.notes)
 		err = mt_file_notes_write(pipeline->sources.notes, pipeline->writer);
@@ -249,17 +244,23 @@ static int write_rows(struct mt_pipeline *pipeline, uint64_t now, uint64_t *ret_
 					mt_decoder_counts(pipeline->decoder));
 	if (!err)
 		err = mt_marks_write(pipeline->sources.marks, pipeline->writer);
-	*ret_lost = collect_losses(pipeline, now);
+	*ret_lost = mt_losses_collect(&pipeline->losses, &pipeline->loss_sources, now);
 	if (!err && pipeline->losses.n)
 		err = mt_writer_loss(pipeline->writer, pipeline->losses.rows, pipeline->losses.n);
 	return err;
 }
 
+/*
+ * Code that was mapped after the mappings were read can be in the stacks of events that were read
+ * after that. So they are read again; the processes of some may be unknown still.
+ */
 static int checkpoint(struct mt_pipeline *pipeline, uint64_t time)
 {
 	struct mt_checkpoint checkpoint = { .time = time };
-	int err = write_rows(pipeline, time, &checkpoint.lost);
+	int err = drain_mappings(pipeline, SIZE_MAX, &(size_t){ 0 });
 
+	if (!err)
+		err = write_rows(pipeline, time, false, &checkpoint.lost);
 	make_up_for_missed(pipeline);
 	pipeline->last_checkpoint = time;
 	return err ? err : mt_writer_checkpoint(pipeline->writer, &checkpoint);
@@ -333,7 +334,7 @@ static int finish(struct mt_pipeline *pipeline)
 	if (pipeline->sources.mappings)
 		mt_mmap_events_end(pipeline->sources.mappings);
 	if (!err)
-		err = write_rows(pipeline, trailer.end_time, &trailer.lost);
+		err = write_rows(pipeline, trailer.end_time, true, &trailer.lost);
 	return err ? err : mt_writer_finish(pipeline->writer, &trailer);
 }
 
@@ -367,14 +368,13 @@ static void *run(void *arg)
 		}
 		if (!err)
 			err = serve_sync(pipeline);
-		if (err || moved >= EVENTS_A_TURN)
-			continue;
-		nanosleep(&pause, NULL);
+		if (!err && moved < EVENTS_A_TURN)
+			nanosleep(&pause, NULL);
 	}
 	if (!err)
 		err = finish(pipeline);
 	if (err)
-		collect_losses(pipeline, mt_now());
+		mt_losses_collect(&pipeline->losses, &pipeline->loss_sources, mt_now());
 	__atomic_store_n(&pipeline->error, err, __ATOMIC_RELEASE);
 	return NULL;
 }

@@ -43,7 +43,7 @@ static const struct mt_block *written(enum mt_block_kind kind)
 	const struct mt_block *block;
 
 	if (!reader) {
-		cr_assert_eq(mt_decoder_flush(decoder), 0);
+		cr_assert_eq(mt_decoder_flush(decoder, false), 0);
 		cr_assert_eq(mt_writer_finish(writer, &trailer), 0);
 		cr_assert_eq(mt_reader_open(path, &reader), 0);
 	}
@@ -191,6 +191,44 @@ Test(decode, mappings_find_the_process_of_their_time_even_after_its_end)
 	cr_assert_eq(block->mappings[1].process, 2);
 	cr_assert_eq(block->mappings[1].type, MT_MAP_EXEC_CLEAR);
 	cr_assert_eq(mt_decoder_orphan_mappings(decoder), 1);
+}
+
+/* At a checkpoint mappings can be ahead of the records that introduce their processes: by one. */
+Test(decode, mappings_wait_for_their_process_over_one_flush)
+{
+	struct mt_mmap_record early = {
+		.time = 22, .pid = 200, .start = 1, .end = 2, .path = "/early"
+	};
+	struct mt_mmap_record orphan = { .time = 23, .pid = 999, .path = "/nobody's" };
+	struct mt_mmap_record known = { .time = 21, .pid = 100, .path = "/known" };
+	struct mt_mmap_record later = { .time = 24, .pid = 300, .path = "/later" };
+	const struct mt_block *block;
+
+	cr_assert_eq(mt_decoder_mapping(decoder, &orphan), 0);
+	cr_assert_eq(mt_decoder_mapping(decoder, &known), 0);
+	cr_assert_eq(mt_decoder_mapping(decoder, &early), 0);
+	cr_assert_eq(mt_decoder_flush(decoder, true), 0);
+	cr_assert_eq(mt_decoder_orphan_mappings(decoder), 0);
+	fork_process(100, 200, 20);
+	cr_assert_eq(mt_decoder_mapping(decoder, &later), 0);
+	cr_assert_eq(mt_decoder_flush(decoder, true), 0);
+	cr_assert_eq(mt_decoder_orphan_mappings(decoder), 1);
+	fork_process(100, 300, 20);
+	cr_assert_eq(mt_decoder_flush(decoder, true), 0);
+	cr_assert_eq(mt_decoder_orphan_mappings(decoder), 1);
+
+	block = written(MT_BLOCK_MAPPINGS);
+	cr_assert_eq(block->n, 1u, "%u rows", block->n);
+	cr_assert_eq(block->mappings[0].process, 0);
+	cr_assert_str_eq(block->mappings[0].path, "/known");
+	cr_assert_eq(mt_reader_next(reader, &block), 1);
+	cr_assert_eq(block->n, 1u, "%u rows", block->n);
+	cr_assert_eq(block->mappings[0].process, 1);
+	cr_assert_str_eq(block->mappings[0].path, "/early");
+	cr_assert_eq(mt_reader_next(reader, &block), 1);
+	cr_assert_eq(block->n, 1u, "%u rows", block->n);
+	cr_assert_eq(block->mappings[0].process, 2);
+	cr_assert_str_eq(block->mappings[0].path, "/later");
 }
 
 Test(decode, a_thread_whose_record_was_lost_is_introduced_at_its_first_call)

@@ -132,34 +132,94 @@ Test(id_table, ids_beyond_the_kernels_limit_are_refused)
 	mt_id_table_free(NULL);
 }
 
-Test(mapping_queue, rows_come_out_by_process_time_and_arrival)
+static uint32_t known;	/* pids below this are of known processes, whose index is one less */
+
+static uint32_t process_of(void *arg, uint32_t pid, uint64_t time)
 {
-	static const struct { uint32_t process; uint64_t time; const char *path; } in[] = {
-		{ 2, 5, "e" }, { 1, 9, "c" }, { 1, 3, "a" }, { 2, 5, "f" }, { 1, 3, "b" },
-		{ UINT32_MAX, 1, "g" }, { 2, 1, "d" },
-	};
-	struct mt_mapping_queue *queue;
-	struct mt_mapping *rows;
+	(void)arg;
+	(void)time;
+	return pid < known ? pid - 1 : MT_ID_NONE;
+}
+
+static void add(struct mt_mapping_queue *queue, uint32_t pid, uint64_t time, const char *path)
+{
+	struct mt_mapping row = { .process = pid, .time = time, .path = path };
+
+	cr_assert(mt_mapping_queue_add(queue, &row));
+}
+
+/* The first letters of the paths of settled rows; the rest stays, or does not. */
+static void settled(struct mt_mapping_queue *queue, const char *want, bool keep, uint32_t dropped)
+{
+	const struct mt_mapping *rows;
+	uint32_t n = mt_mapping_queue_settle(queue, process_of, NULL, &rows), i;
 	char order[16] = "";
-	uint32_t n, i;
 
-	cr_assert_eq(mt_mapping_queue_new(&queue), 0);
-	for (i = 0; i < MT_ARRAY_SIZE(in); i++) {
-		struct mt_mapping row = {
-			.process = in[i].process, .time = in[i].time, .path = in[i].path,
-		};
-
-		cr_assert(mt_mapping_queue_add(queue, &row));
-	}
-	mt_mapping_queue_sort(queue);
-	rows = mt_mapping_queue_rows(queue, &n);
-	cr_assert_eq(n, MT_ARRAY_SIZE(in));
+	cr_assert_lt(n, sizeof(order));
 	for (i = 0; i < n; i++)
 		order[i] = rows[i].path[0];
-	cr_assert_str_eq(order, "abcdefg");
-	mt_mapping_queue_clear(queue);
-	mt_mapping_queue_rows(queue, &n);
-	cr_assert_eq(n, 0);
+	cr_expect_str_eq(order, want, "%s, not %s", order, want);
+	cr_expect_eq(mt_mapping_queue_clear(queue, n, keep, 2), dropped);
+}
+
+Test(mapping_queue, rows_come_out_by_process_time_and_arrival)
+{
+	struct mt_mapping_queue *queue;
+
+	known = 9;
+	cr_assert_eq(mt_mapping_queue_new(&queue), 0);
+	add(queue, 2, 5, "e");
+	add(queue, 1, 9, "c");
+	add(queue, 1, 3, "a");
+	add(queue, 2, 5, "f");
+	add(queue, 1, 3, "b");
+	add(queue, 77, 2, "orphan");
+	add(queue, 77, 1, "of before the begin");
+	add(queue, 2, 1, "d");
+	settled(queue, "abcdef", false, 1);
+	settled(queue, "", false, 0);
+	mt_mapping_queue_free(queue);
+}
+
+/* Those of processes that are not known yet stay for once, paths included. */
+Test(mapping_queue, orphans_stay_for_once)
+{
+	struct mt_mapping_queue *queue;
+
+	known = 3;
+	cr_assert_eq(mt_mapping_queue_new(&queue), 0);
+	add(queue, 5, 9, "late, whose path is somewhat longer");
+	add(queue, 1, 3, "a");
+	add(queue, 7, 8, "never");
+	add(queue, 2, 5, "b");
+	add(queue, 4, 4, "early, and longer too");
+	settled(queue, "ab", true, 0);
+	known = 6;
+	add(queue, 7, 9, "never either");
+	add(queue, 3, 1, "c");
+	settled(queue, "cel", true, 1);
+	add(queue, 1, 3, "d");
+	settled(queue, "d", true, 1);
+	settled(queue, "", true, 0);
+	mt_mapping_queue_free(queue);
+}
+
+/* Orphans take no room for longer. */
+Test(mapping_queue, room_comes_back)
+{
+	struct mt_mapping_queue *queue;
+	char path[300];
+	int i, k;
+
+	memset(path, 'p', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	known = 0;
+	cr_assert_eq(mt_mapping_queue_new(&queue), 0);
+	for (i = 0; i < 100; i++) {
+		for (k = 0; k < 3000; k++)
+			add(queue, 7, k + 2, path);
+		settled(queue, "", true, i ? 3000 : 0);
+	}
 	mt_mapping_queue_free(queue);
 }
 
@@ -167,15 +227,16 @@ Test(mapping_queue, says_when_it_is_full)
 {
 	struct mt_mapping row = { .path = "/a/path/of/some/length/that/uses/the/arena/up" };
 	struct mt_mapping_queue *queue;
-	uint32_t n = 0, rows;
+	uint32_t n = 0;
 
+	known = 0;
+	row.process = 7;
+	row.time = 2;
 	cr_assert_eq(mt_mapping_queue_new(&queue), 0);
 	while (n < 100000 && mt_mapping_queue_add(queue, &row))
 		n++;
 	cr_assert_lt(n, 100000);
-	mt_mapping_queue_rows(queue, &rows);
-	cr_assert_eq(rows, n);
-	mt_mapping_queue_clear(queue);
+	settled(queue, "", false, n);
 	cr_assert(mt_mapping_queue_add(queue, &row));
 	mt_mapping_queue_free(queue);
 }
