@@ -58,6 +58,7 @@ struct item {
 	const struct shape *shape;
 	uint8_t arguments[ROLES];	/* number, 0 = not given */
 	uint8_t given;			/* bits of 1 << role */
+	bool throws;
 };
 
 static int __attribute__((format(printf, 3, 4))) fail(struct parser *p, const char *at,
@@ -219,6 +220,24 @@ static int parse_argument(struct parser *p, struct item *item)
 	return 0;
 }
 
+/* ":throws", if it is there, and the end. */
+static int parse_end(struct parser *p, struct item *item)
+{
+	static const char throws[] = "throws";
+	size_t len;
+
+	if (*p->pos == ':') {
+		len = word_len(++p->pos);
+		if (len != strlen(throws) || memcmp(p->pos, throws, len))
+			return fail(p, p->pos, "'throws' is all that can stand after ':'");
+		p->pos += len;
+		item->throws = true;
+	}
+	if (*p->pos && !isspace((unsigned char)*p->pos))
+		return fail(p, p->pos, "a space is expected between functions");
+	return 0;
+}
+
 static int parse_arguments(struct parser *p, struct item *item)
 {
 	const char *start = p->pos;
@@ -241,9 +260,7 @@ static int parse_arguments(struct parser *p, struct item *item)
 				    item->shape->name, role_names[i]);
 	if (item->spec.fixed_size && item->arguments[ROLE_COUNT])
 		return fail(p, start, "a fixed size and a count do not go together");
-	if (*p->pos && !isspace((unsigned char)*p->pos))
-		return fail(p, p->pos, "a space is expected between functions");
-	return 0;
+	return parse_end(p, item);
 }
 
 static void finish_item(struct item *item)
@@ -258,7 +275,7 @@ static void finish_item(struct item *item)
 	if (!strcmp(item->shape->name, "reallocf"))
 		cookie |= MT_CALL_FREES_ALWAYS;
 	/* A C++ function may throw. */
-	if (!strncmp(item->spec.function, "_Z", 2))
+	if (item->throws || !strncmp(item->spec.function, "_Z", 2))
 		cookie |= MT_CALL_RET_SITES;
 	item->spec.cookie = cookie;
 }

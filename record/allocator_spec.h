@@ -1,12 +1,13 @@
 /*
  * record/allocator_spec.h - allocator functions that the user names: --allocator.
  *
- *	SPEC = FUNCTION=KIND(ARGUMENT,...) [SPEC...]
+ *	SPEC = FUNCTION=KIND(ARGUMENT,...)[:throws] [SPEC...]
  *
  * "pool_alloc=malloc(2)" says that pool_alloc works as malloc does, with the size as its second
  * argument. KIND is the standard function it resembles, and the numbers stand where that function
  * has its arguments. An argument can be named instead (size, count, ptr, align, out), and
- * "#48" in the place of a size is one that is always the same. See mt-record(1).
+ * "#48" in the place of a size is one that is always the same. ":throws" behind the ")" says that a
+ * C++ exception may leave the function, as it may one with a mangled name. See mt-record(1).
  */
 #ifndef MT_ALLOCATOR_SPEC_H
 #define MT_ALLOCATOR_SPEC_H

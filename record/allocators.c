@@ -246,7 +246,9 @@ static int add_throwing(struct finder *f, size_t i, uint64_t vaddr)
 	int err;
 
 	mt_code_walk(&f->image, vaddr, true, &walk);
-	if (walk.unknown || !walk.n_returns) {
+	/* A user's that at times ends in another file: what it calls there must count then. */
+	if (walk.unknown || !walk.n_returns ||
+	    (walk.n_imports && f->functions[i].family == MT_FAMILY_USER && !frees(f, (int)i))) {
 		add_gap(f, f->functions[i].name, "cannot tell where this C++ function returns");
 		return 0;
 	}

@@ -26,6 +26,29 @@ holds 'an arena: one row for a file and kind' \
 	  [("libc", "glibc"), ("nested", "user")])'
 holds 'an arena: its functions' '([a["functions"] for a in s["allocators"] if a["kind"] == "user"], [4])'
 
+# Exceptions that leave functions which are not C++ ones by their names.
+for level in 0 1 2; do
+	name="exceptions, -O$level"
+	g++ -g "-O$level" -Wall -o throws "$here/throws.cc"
+	./throws >alone.txt
+	code=0
+	mt-record -q -o run.mt --allocator 'pool_get=malloc(1):throws pool_zero=calloc(2,1):throws
+		pool_put=free(1):throws' -- ./throws >out.txt 2>err.txt || code=$?
+	is "$name: the program's end" "$code" 0
+	is "$name: output as alone" "$(cat out.txt)" "$(cat alone.txt)"
+	mt-report stat --json run.mt >stat.json
+	holds "$name: events" \
+		'(sum(a["events"] for a in s["allocators"] if a["kind"] == "user"), want["user"])'
+	holds "$name: all is covered, each free has its block" \
+		'((s["coverage_gaps"], s["unmatched_frees"], s["conflicts"]), ([], 0, 0))'
+done
+# One that ends in another file at times: what it calls there counts, and it is named.
+g++ -g -O2 -Wall -DJUMPS -o throws "$here/throws.cc"
+mt-record -q -o run.mt --allocator 'pool_get=malloc(1):throws' -- ./throws >out.txt 2>err.txt
+mt-report stat --json run.mt >stat.json
+holds 'a jump to another file: named' '([g["function"] for g in s["coverage_gaps"]], ["pool_get"])'
+is 'a jump to another file: malloc counts' "$(mt-report dump --json run.mt | grep -c '"size":5000,')" 106
+
 for preload in "$lib/libjemalloc.so.2" "$lib/libmimalloc.so.2" "$lib/libtcmalloc_minimal.so.4" ''; do
 	for how in lost threads; do
 		name="$(basename "${preload:-glibc}"), $how"
