@@ -267,8 +267,8 @@ static __always_inline struct mt_task_state *current_state(void)
  * kernel may choose another, sleeping thread to take it, and this one runs on until
  * that one is scheduled. Whoever takes it stops them all.
  * asked: a request tells mt-record whom to resume. Without one it looks through the processes, and
- * one that has found no place there is let run. The mark comes when the signal has been sent: who is
- * seen to have it can be resumed for good.
+ * one that has found no place there is let run. The mark comes when the signal has been sent: who
+ * is seen to have it can be resumed for good.
  */
 static __always_inline void stop_process(__u32 mark, bool asked)
 {
