@@ -111,8 +111,8 @@ static bool is_unchanged(const struct watched *file, const struct stat *st)
 }
 
 /*
- * Of a file that may be cut any moment, so that a mapping of it could not be read: headers and notes
- * are read to where they are in it.
+ * Of a file that may be cut any moment, so that a mapping of it could not be read: headers and
+ * notes are read to where they are in it.
  */
 static uint32_t read_build_id(int fd, uint64_t size, uint8_t build_id[MT_BUILD_ID_MAX])
 {

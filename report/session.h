@@ -86,7 +86,8 @@ int mt_session_build(const struct mt_lifecycle *lifecycle, size_t n_lifecycle,
 		     struct mt_session **ret_session);
 /*
  * Notes of mapped files, which the session's files take: one of the same device, inode,
- * generation and since, the last of several with the same path, or else the last of all. 0 or -ENOMEM.
+ * generation and since, the last of several with the same path, or else the last of all. 0 or
+ * -ENOMEM.
  */
 int mt_session_take_notes(struct mt_session *session, const struct mt_file_note *notes, size_t n);
 void mt_session_free(struct mt_session *session);
