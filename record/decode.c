@@ -67,9 +67,9 @@ int mt_decoder_new(struct mt_writer *writer, struct mt_decoder **ret_decoder)
 	if (!decoder)
 		return -ENOMEM;
 	decoder->writer = writer;
-	err = mt_id_table_new(&decoder->processes);
+	err = mt_id_table_new(MT_ID_PROCESSES_MAX, &decoder->processes);
 	if (!err)
-		err = mt_id_table_new(&decoder->threads);
+		err = mt_id_table_new(MT_ID_SLOTS_MAX, &decoder->threads);
 	if (!err)
 		err = mt_mapping_queue_new(&decoder->mappings);
 	if (err) {

@@ -5,22 +5,28 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#define IDS_MAX (1u << 22)	/* PID_MAX_LIMIT of include/linux/threads.h, 64 bit */
+#define ID_BITS 22
+#define IDS_MAX (1u << ID_BITS)	/* PID_MAX_LIMIT of include/linux/threads.h, 64 bit */
 #define BUCKETS (1u << 16)	/* the kernel gives ids in turn: they spread evenly */
-#define NONE UINT32_MAX
+#define SLOT_BITS 20
+#define NONE ((1u << SLOT_BITS) - 1)
+_Static_assert(MT_ID_SLOTS_MAX <= NONE, "no slot is called so");
 
+/* There may be many: no bit is idle. */
 struct slot {
 	uint64_t start;
-	uint32_t id;
 	uint32_t index;
 	uint32_t owner;
-	uint32_t next;		/* slot of the same bucket, of one id the older */
-	uint32_t next_ended;	/* or the next free one */
-	bool ended;
+	uint64_t id : ID_BITS;
+	uint64_t ended : 1;
+	uint64_t next : SLOT_BITS;		/* of the same bucket, of one id the older */
+	uint64_t next_ended : SLOT_BITS;	/* or the next free one */
 };
+_Static_assert(sizeof(struct slot) == 24, "in id_table.h");
 
 struct mt_id_table {
 	struct slot *slots;
+	uint32_t max;
 	uint32_t n_slots;	/* ever used */
 	uint32_t n_held;
 	uint32_t count;
@@ -30,15 +36,21 @@ struct mt_id_table {
 	uint32_t buckets[BUCKETS];
 };
 
-int mt_id_table_new(struct mt_id_table **ret_table)
+int mt_id_table_new(uint32_t max, struct mt_id_table **ret_table)
 {
-	struct mt_id_table *table = malloc(sizeof(*table));
+	struct mt_id_table *table;
+	uint32_t i;
 
+	if (max > MT_ID_SLOTS_MAX)
+		return -EINVAL;
+	table = calloc(1, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
-	memset(table, 0xff, sizeof(*table));
-	table->n_slots = table->n_held = table->count = 0;
-	table->slots = mmap(NULL, (size_t)MT_ID_SLOTS_MAX * sizeof(*table->slots),
+	table->max = max;
+	table->free = table->ended = table->ended_before = NONE;
+	for (i = 0; i < BUCKETS; i++)
+		table->buckets[i] = NONE;
+	table->slots = mmap(NULL, (size_t)max * sizeof(*table->slots),
 			    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 			    -1, 0);
 	if (table->slots == MAP_FAILED) {
@@ -53,7 +65,7 @@ void mt_id_table_free(struct mt_id_table *table)
 {
 	if (!table)
 		return;
-	munmap(table->slots, (size_t)MT_ID_SLOTS_MAX * sizeof(*table->slots));
+	munmap(table->slots, (size_t)table->max * sizeof(*table->slots));
 	free(table);
 }
 
@@ -64,7 +76,7 @@ static uint32_t take_slot(struct mt_id_table *table)
 
 	if (at != NONE)
 		table->free = table->slots[at].next_ended;
-	else if (table->n_slots < MT_ID_SLOTS_MAX)
+	else if (table->n_slots < table->max)
 		at = table->n_slots++;
 	return at;
 }
@@ -80,9 +92,18 @@ static void end_slot(struct mt_id_table *table, uint32_t at)
 	table->ended = at;
 }
 
+/* Let at follow before in the bucket; NONE: be the first. */
+static void link_slot(struct mt_id_table *table, uint32_t bucket, uint32_t before, uint32_t at)
+{
+	if (before == NONE)
+		table->buckets[bucket] = at;
+	else
+		table->slots[before].next = at;
+}
+
 uint32_t mt_id_table_add(struct mt_id_table *table, uint32_t id, uint64_t time, uint32_t owner)
 {
-	uint32_t *link = &table->buckets[id % BUCKETS], at, other;
+	uint32_t bucket = id % BUCKETS, before = NONE, next = table->buckets[bucket], at, other;
 	struct slot *slot;
 	bool latest = true;
 
@@ -92,17 +113,17 @@ uint32_t mt_id_table_add(struct mt_id_table *table, uint32_t id, uint64_t time, 
 	if (at == NONE)
 		return MT_ID_NONE;
 	/* Before the older ones of its id. */
-	for (; *link != NONE; link = &table->slots[*link].next) {
-		slot = &table->slots[*link];
+	for (; next != NONE; before = next, next = slot->next) {
+		slot = &table->slots[next];
 		if (slot->id == id && slot->start <= time)
 			break;
 		latest = latest && slot->id != id;
 	}
 	slot = &table->slots[at];
 	*slot = (struct slot){
-		.start = time, .id = id, .index = table->count++, .owner = owner, .next = *link,
+		.start = time, .id = id, .index = table->count++, .owner = owner, .next = next,
 	};
-	*link = at;
+	link_slot(table, bucket, before, at);
 	table->n_held++;
 	if (!latest)
 		end_slot(table, at);
@@ -144,11 +165,11 @@ void mt_id_table_end(struct mt_id_table *table, uint32_t id, uint64_t time)
 static void forget(struct mt_id_table *table, uint32_t at)
 {
 	struct slot *slot = &table->slots[at];
-	uint32_t *link = &table->buckets[slot->id % BUCKETS];
+	uint32_t bucket = slot->id % BUCKETS, before = NONE, next = table->buckets[bucket];
 
-	while (*link != at)
-		link = &table->slots[*link].next;
-	*link = slot->next;
+	for (; next != at; next = table->slots[next].next)
+		before = next;
+	link_slot(table, bucket, before, slot->next);
 	slot->next_ended = table->free;
 	table->free = at;
 	table->n_held--;

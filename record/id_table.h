@@ -3,8 +3,8 @@
  *
  * An entry's index is never reused, its place is: an entry that has ended, or whose id has been
  * given to another, is forgotten by the second mt_id_table_age() after that. So memory goes with
- * the entries that live at the same time, MT_ID_SLOTS_MAX at most, and not with the run's length.
- * It is reserved, not committed, from the start; nothing but _new allocates.
+ * the entries that live at the same time, 24 bytes each, and not with the run's length. It is
+ * reserved, not committed, from the start; nothing but _new allocates.
  */
 #ifndef MT_ID_TABLE_H
 #define MT_ID_TABLE_H
@@ -15,8 +15,10 @@ struct mt_id_table;
 
 #define MT_ID_NONE UINT32_MAX
 #define MT_ID_SLOTS_MAX (1u << 19)
+#define MT_ID_PROCESSES_MAX (3u << 16)	/* half as many again as the kernel side tracks */
 
-int mt_id_table_new(struct mt_id_table **ret_table);
+/* Places for max entries, MT_ID_SLOTS_MAX at most. 0, -ENOMEM, -EINVAL. */
+int mt_id_table_new(uint32_t max, struct mt_id_table **ret_table);
 void mt_id_table_free(struct mt_id_table *table);
 
 /*

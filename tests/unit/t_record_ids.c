@@ -2,6 +2,7 @@
 #include "record/mapping_queue.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 
 #include "tests/unit/resident.h"
 
@@ -10,7 +11,7 @@ Test(id_table, a_reused_id_means_what_it_meant_at_the_time)
 	struct mt_id_table *table;
 	uint32_t a, b, c, owner;
 
-	cr_assert_eq(mt_id_table_new(&table), 0);
+	cr_assert_eq(mt_id_table_new(MT_ID_SLOTS_MAX, &table), 0);
 	a = mt_id_table_add(table, 4242, 100, 7);
 	b = mt_id_table_add(table, 4243, 150, 8);
 	c = mt_id_table_add(table, 4242, 200, 9);
@@ -36,7 +37,7 @@ Test(id_table, an_older_entry_may_come_late)
 {
 	struct mt_id_table *table;
 
-	cr_assert_eq(mt_id_table_new(&table), 0);
+	cr_assert_eq(mt_id_table_new(MT_ID_SLOTS_MAX, &table), 0);
 	cr_assert_eq(mt_id_table_add(table, 7, 200, 0), 0);
 	cr_assert_eq(mt_id_table_add(table, 7, 100, 0), 1);
 	cr_assert_eq(mt_id_table_find(table, 7, 150, NULL), 1);
@@ -52,7 +53,7 @@ Test(id_table, what_has_ended_answers_until_the_second_time_of_aging)
 {
 	struct mt_id_table *table;
 
-	cr_assert_eq(mt_id_table_new(&table), 0);
+	cr_assert_eq(mt_id_table_new(MT_ID_SLOTS_MAX, &table), 0);
 	cr_assert_eq(mt_id_table_add(table, 5, 100, 1), 0);
 	cr_assert_eq(mt_id_table_add(table, 5 + 65536, 100, 1), 1);	/* of the same bucket */
 	mt_id_table_end(table, 5, 300);
@@ -84,7 +85,7 @@ Test(id_table, memory_goes_with_those_that_live)
 	size_t before = 0, after;
 	uint32_t i, pid = 1;
 
-	cr_assert_eq(mt_id_table_new(&table), 0);
+	cr_assert_eq(mt_id_table_new(MT_ID_SLOTS_MAX, &table), 0);
 	for (i = 0; i < 20000000; i++) {
 		cr_assert_eq(mt_id_table_add(table, pid, i, 0), i);
 		if (i % 3)	/* the end of the others was missed */
@@ -106,7 +107,7 @@ Test(id_table, more_than_there_are_places_for)
 	struct mt_id_table *table;
 	uint32_t i;
 
-	cr_assert_eq(mt_id_table_new(&table), 0);
+	cr_assert_eq(mt_id_table_new(MT_ID_SLOTS_MAX, &table), 0);
 	for (i = 0; i < MT_ID_SLOTS_MAX; i++)
 		cr_assert_eq(mt_id_table_add(table, i, 1, 0), i);
 	cr_assert_eq(mt_id_table_add(table, i, 1, 0), MT_ID_NONE);
@@ -119,11 +120,23 @@ Test(id_table, more_than_there_are_places_for)
 	mt_id_table_free(table);
 }
 
+Test(id_table, as_many_as_it_was_made_for)
+{
+	struct mt_id_table *table;
+
+	cr_assert_eq(mt_id_table_new(2, &table), 0);
+	cr_assert_eq(mt_id_table_add(table, 5, 1, 0), 0);
+	cr_assert_eq(mt_id_table_add(table, 6, 1, 0), 1);
+	cr_assert_eq(mt_id_table_add(table, 7, 1, 0), MT_ID_NONE);
+	mt_id_table_free(table);
+	cr_assert_eq(mt_id_table_new(MT_ID_SLOTS_MAX + 1, &table), -EINVAL);
+}
+
 Test(id_table, ids_beyond_the_kernels_limit_are_refused)
 {
 	struct mt_id_table *table;
 
-	cr_assert_eq(mt_id_table_new(&table), 0);
+	cr_assert_eq(mt_id_table_new(MT_ID_SLOTS_MAX, &table), 0);
 	cr_assert_eq(mt_id_table_add(table, 1u << 22, 1, 0), MT_ID_NONE);
 	cr_assert_eq(mt_id_table_add(table, UINT32_MAX, 1, 0), MT_ID_NONE);
 	cr_assert_eq(mt_id_table_find(table, UINT32_MAX, 1, NULL), MT_ID_NONE);
