@@ -139,7 +139,8 @@ static void size_rings(struct mt_recorder *rec, struct mt_programs_options *opti
 					sizeof(struct mt_ring_exec), processors);
 	rec->stacks_room = mt_ring_room(opts->stack_ring_size, opts->pressure_timeout,
 					MT_STACK_ROOM,
-					sizeof(struct mt_ring_stack) + opts->stack_size, processors);
+					sizeof(struct mt_ring_stack) + opts->stack_size,
+					processors);
 	options->ring = rec->events_room;
 	options->stack_ring = rec->stacks_room;
 }

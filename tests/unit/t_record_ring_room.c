@@ -50,7 +50,8 @@ Test(record_ring_room, large_rings_stay)
 
 Test(record_ring_room, the_largest_ring)
 {
-	struct mt_ring_room ring = mt_ring_room(MT_RING_SIZE_MAX, true, MT_STACK_ROOM, 65536, 65536);
+	struct mt_ring_room ring = mt_ring_room(MT_RING_SIZE_MAX, true, MT_STACK_ROOM, 65536,
+						65536);
 
 	cr_assert_eq(ring.size, MT_RING_SIZE_MAX);
 	cr_assert_eq(ring.limit, MT_RING_SIZE_MAX / 4 * 3);
