@@ -37,6 +37,19 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct dentry;
+struct vfsmount;
+
+struct path___place {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct fs_struct {
+	struct path___place root;
+	struct path___place pwd;
+};
+
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
@@ -98,6 +111,7 @@ struct task_struct {
 	int tgid;
 	int exit_code;
 	struct mm_struct *mm;
+	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct uprobe_task *utask;

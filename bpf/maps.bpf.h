@@ -43,6 +43,7 @@ __u32 next_space;	/* a number for each address space; mt-record takes some too *
 __s32 tracked_processes;
 __u32 paused;		/* by mt-record: what allocates is not recorded, what frees is */
 __u32 root_pid;		/* the command; set by mt-record */
+__u32 root_runs;	/* it has been executed: until then mt-record waits for that alone */
 __u64 root_signals[MT_SIGNALS_MAX];	/* when it was last sent each by somebody else, ... */
 __u64 recorder_signals[MT_SIGNALS_MAX];	/* ... and mt-record was */
 __u32 no_stops;		/* 1: nobody is there any more to resume whom we stop, or to answer */
@@ -108,6 +109,14 @@ struct {
 	__type(key, struct mt_inode_key);
 	__type(value, __u8);
 } linkers SEC(".maps");
+
+/* Names whose execution stops nobody: until when that is believed, ns. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u64);
+} exec_names SEC(".maps");
 
 /* Stack identity -> stack id. Eviction only costs a second definition. */
 struct {

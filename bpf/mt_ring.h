@@ -141,6 +141,7 @@ enum mt_request_kind {
 	MT_REQUEST_MAPPING = 1,	/* executable memory of a file nobody has attached to */
 	MT_REQUEST_PRESSURE = 2,	/* a ring is filling up: stop the tree; pid alone is set */
 	MT_REQUEST_FOLLOW = 3,	/* perf has let go of it; pid, tid and time are set */
+	MT_REQUEST_EXEC = 4,	/* it is about to execute a file: struct mt_ring_exec_request */
 };
 
 /* An inode; its number alone may be another file's once this one is deleted. */
@@ -167,6 +168,26 @@ struct mt_ring_request {
 	struct mt_inode_key opened;	/* the one that was opened for it, if known */
 	__u64 addr;		/* an address inside the mapping */
 	__u64 time;
+};
+
+/*
+ * Whoever asks waits at the entry of a function that executes files. Addresses are the process's,
+ * and with what they lead to as hostile as it is.
+ */
+struct mt_ring_exec_request {
+	struct mt_ring_request request;
+	__u64 name;		/* address of the file's; 0: folder is the file */
+	__u64 env;		/* address of the new environment */
+	__u64 key;		/* of the name in exec_names; 0: none */
+	__u64 folder;		/* descriptor that a name is relative to, or MT_EXEC_CWD */
+};
+#define MT_EXEC_CWD (~0ULL)
+
+/* Attach cookie of such a function: what its arguments are. */
+enum mt_exec_call {
+	MT_EXEC_NAME,		/* (name, arguments, environment) */
+	MT_EXEC_IN_FOLDER,	/* (folder, name, arguments, environment) */
+	MT_EXEC_OPEN_FILE,	/* (file, arguments, environment) */
 };
 
 /*
@@ -394,6 +415,7 @@ _Static_assert(sizeof(struct mt_ring_region) == 72, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_fork) == 56, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_stack) == 56 + 33 * 8 + 127 * 8, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_request) == 64, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_exec_request) == 96, "ring ABI");
 _Static_assert(sizeof(struct mt_inode_key) == 16, "ring ABI");
 
 #endif

@@ -40,6 +40,17 @@ static long look_for_answer(__u32 i, struct wait *wait)
 	return 1;
 }
 
+/* Has it been answered? */
+static __always_inline bool wait_for(__u32 ticket, __u64 sp)
+{
+	struct wait wait = {
+		.ticket = ticket, .sp = sp, .deadline = bpf_ktime_get_ns() + WAIT_NS,
+	};
+
+	repeat(LOOKS_MAX, look_for_answer, &wait);
+	return wait.answered;
+}
+
 /*
  * A program that may sleep may not make tail calls, as use_kernel_stack() wants it. Its stack
  * frames are below the 64 bytes from which on the kernel puts them elsewhere, and must stay so.
@@ -48,18 +59,14 @@ SEC("uprobe.s")
 int wait_in_linker(struct pt_regs *ctx)
 {
 	struct mt_task_state *state;
-	struct wait wait;
+	__u32 ticket;
 
 	state = find_state(current_task());
 	if (!state || !state->asked)
 		return 0;
-	wait.ticket = state->asked;
-	wait.answered = 0;
-	wait.sp = PT_REGS_SP(ctx);
-	wait.deadline = bpf_ktime_get_ns() + WAIT_NS;
-	repeat(LOOKS_MAX, look_for_answer, &wait);
+	ticket = state->asked;
 	state->asked = 0;
-	if (!wait.answered && request_any())
+	if (!wait_for(ticket, PT_REGS_SP(ctx)) && request_any())
 		stop_process(MT_PROCESS_STOPPED, true);
 	return 0;
 }

@@ -283,6 +283,8 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 
 	if (!state || !my_turn(state, TURN_EXEC, which))
 		return;
+	if (pid_of(task) == root_pid)
+		root_runs = 1;
 	fresh_program(state);
 	enter_space(state, pid_of(task));
 	submit_exec(task, old_pid, bprm);

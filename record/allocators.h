@@ -29,7 +29,8 @@ enum mt_probe_role {
 	MT_PROBE_ENTRY,		/* entry of a function whose return instructions have probes */
 	MT_PROBE_RET_SITE,	/* such an instruction */
 	MT_PROBE_LEAVE,		/* where an allocator may call the program */
-	MT_PROBE_WAIT,		/* where a dynamic linker waits, record/linker.h */
+	MT_PROBE_WAIT,		/* where a dynamic linker waits, record/wait_places.h */
+	MT_PROBE_EXEC,		/* entry of a function that executes files, there too */
 };
 
 /* How the kernel goes on over the instruction under a probe. */

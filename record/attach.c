@@ -322,12 +322,18 @@ static int attach_once(struct mt_attacher *attacher, const char *path,
 {
 	const struct mt_probe_programs *programs = &attacher->programs;
 	bool session = attacher->mode == MT_ATTACH_SESSION;
+	/*
+	 * Before Linux 6.10 an event holds a lock of its CPU while the program runs: who waits in
+	 * one for mt-record would wait for ever if that met a probe there, in a malloc of its own.
+	 */
+	bool exec = attacher->mode != MT_ATTACH_PERF;
 	/* Frees before allocations too: a block that is seen must be seen to go. */
 	const struct step steps[] = {
 		{ session ? 0 : 1u << MT_PROBE_CALL, programs->return_fd, RETURN, MT_OLD_RETURN },
 		{ 1u << MT_PROBE_RET_SITE, programs->ret_site_fd, ENTRY, MT_OLD_RET_SITE },
 		{ 1u << MT_PROBE_LEAVE, programs->leave_fd, ENTRY, MT_OLD_LEAVE },
 		{ 1u << MT_PROBE_WAIT, programs->wait_fd, ENTRY, MT_OLD_PROBES },
+		{ exec ? 1u << MT_PROBE_EXEC : 0, programs->exec_fd, ENTRY, MT_OLD_PROBES },
 		{ 1u << MT_PROBE_FREE, programs->free_fd, ENTRY, MT_OLD_FREE },
 		{ 1u << MT_PROBE_ENTRY | (session ? 0 : 1u << MT_PROBE_CALL), programs->alloc_fd,
 		  ENTRY, MT_OLD_ALLOC },

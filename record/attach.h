@@ -29,6 +29,7 @@ struct mt_probe_programs {
 	int ret_site_fd;	/* return instructions of functions that may throw */
 	int leave_fd;	/* entry of what an allocator calls before the program's own code */
 	int wait_fd;	/* where a dynamic linker waits */
+	int exec_fd;	/* where one waits before a file is executed; not with MT_ATTACH_PERF */
 	int cookies_fd;	/* where a kernel has no cookies (record/old_kernel.h), else negative */
 	int jumps_fd;
 };

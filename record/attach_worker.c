@@ -12,16 +12,22 @@
 #include "record/attach.h"
 #include "record/clock.h"
 #include "record/file_notes.h"
+#include "record/exec_answer.h"
 #include "record/file_prober.h"
-#include "record/linker.h"
 #include "record/mmap_events.h"
 #include "record/proc_maps.h"
 #include "record/programs.h"
 #include "record/ring.h"
 #include "record/stopped.h"
+#include "record/wait_places.h"
 #include "record/witness.h"
 
 #define STOP_DEADLINE_NS 1000000000ull
+
+struct probed {
+	struct mt_inode_key key;
+	bool linker;		/* who maps files through it waits */
+};
 
 struct mt_attach_worker {
 	struct mt_programs *programs;
@@ -35,7 +41,7 @@ struct mt_attach_worker {
 	mt_attach_notify_fn notify;
 	void *arg;
 	struct mt_attach_report report;
-	struct mt_inode_key *probed;	/* the others are in the kernel side's map only */
+	struct probed *probed;	/* the others are in the kernel side's map only */
 	uint32_t n_probed;
 	bool given_up;
 };
@@ -93,36 +99,44 @@ int mt_attach_worker_fd(const struct mt_attach_worker *worker)
 }
 
 /* Probes are on inodes and stay there, whereas the kernel side's map may forget one. */
-static bool is_probed(const struct mt_attach_worker *worker, const struct mt_inode_key *key)
+static const struct probed *find_probed(const struct mt_attach_worker *worker,
+					const struct mt_inode_key *key)
 {
 	uint32_t i;
 
 	for (i = 0; i < worker->n_probed; i++)
-		if (memcmp(&worker->probed[i], key, sizeof(*key)) == 0)
-			return true;
-	return false;
+		if (memcmp(&worker->probed[i].key, key, sizeof(*key)) == 0)
+			return &worker->probed[i];
+	return NULL;
 }
 
-static int remember_probed(struct mt_attach_worker *worker, const struct mt_inode_key *key)
+static int remember_probed(struct mt_attach_worker *worker, const struct mt_inode_key *key,
+			   bool linker)
 {
-	struct mt_inode_key *probed;
+	struct probed *probed;
 
 	probed = reallocarray(worker->probed, worker->n_probed + 1, sizeof(*probed));
 	if (!probed)
 		return -ENOMEM;
 	worker->probed = probed;
-	probed[worker->n_probed++] = *key;
+	probed[worker->n_probed++] = (struct probed){ *key, linker };
 	return 0;
 }
 
-/* Whoever maps files through a linker that cannot be probed is stopped: that is no failure. */
-static bool probe_linker(struct mt_attach_worker *worker, int fd, const struct mt_inode_key *key)
+/*
+ * Whoever maps or executes files where it cannot be made to wait is stopped: that is no failure.
+ * true: something is attached.
+ */
+static bool attach_waits(struct mt_attach_worker *worker, int fd, const struct mt_inode_key *key,
+			 bool *ret_linker)
 {
-	struct mt_probe probe;
+	struct mt_wait_places places;
 
-	return !mt_linker_find(fd, &probe) &&
-	       !mt_attacher_attach(worker->attacher, fd, &probe, 1) &&
-	       !mt_programs_know_linker(worker->programs, key);
+	if (mt_wait_places_find(fd, &places) || !places.n ||
+	    mt_attacher_attach(worker->attacher, fd, places.probes, places.n))
+		return false;
+	*ret_linker = places.linker && !mt_programs_know_linker(worker->programs, key);
+	return true;
 }
 
 /*
@@ -135,6 +149,7 @@ static int attach_file(struct mt_attach_worker *worker, int fd, const char *path
 {
 	struct mt_file_probes probes = {};
 	int err = mt_programs_identify(worker->programs, fd, ret_key);
+	bool linker = false;
 
 	if (err)
 		return err;
@@ -142,10 +157,10 @@ static int attach_file(struct mt_attach_worker *worker, int fd, const char *path
 		return 1;
 	if (worker->notes)
 		mt_file_notes_add(worker->notes, fd, path, ret_key);
-	if (!is_probed(worker, ret_key)) {
+	if (!find_probed(worker, ret_key)) {
 		err = mt_file_prober_probe(worker->prober, fd, path, &probes);
-		if ((probe_linker(worker, fd, ret_key) || probes.attached) &&
-		    remember_probed(worker, ret_key) && !err)
+		if ((attach_waits(worker, fd, ret_key, &linker) || probes.attached) &&
+		    remember_probed(worker, ret_key, linker) && !err)
 			err = -ENOMEM;
 	}
 	if (worker->witness)
@@ -183,22 +198,34 @@ static struct mt_witness_file file_by_stat(const struct stat *st)
 	};
 }
 
-int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path)
+int mt_attach_worker_learn_open(struct mt_attach_worker *worker, int pid, int fd, const char *path,
+				bool *ret_linker)
 {
-	struct mt_inode_key key;
+	const struct probed *probed;
+	struct mt_inode_key key = {};
 	struct stat st;
 	size_t probes = 0;
+	int err = attach_file(worker, fd, NULL, &key, &probes);
+
+	if (worker->witness && !fstat(fd, &st))
+		mt_witness_known(worker->witness, file_by_stat(&st), mt_now());
+	probed = find_probed(worker, &key);
+	*ret_linker = probed && probed->linker;
+	if (err > 0)
+		return 0;
+	report_file(worker, pid, path, probes, err);
+	return err;
+}
+
+int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path)
+{
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	bool linker;
 
 	if (fd < 0)
 		return -errno;
-	err = attach_file(worker, fd, NULL, &key, &probes);
-	if (worker->witness && !fstat(fd, &st))
-		mt_witness_known(worker->witness, file_by_stat(&st), mt_now());
+	err = mt_attach_worker_learn_open(worker, 0, fd, path, &linker);
 	close(fd);
-	if (err > 0)
-		return 0;
-	report_file(worker, 0, path, probes, err);
 	return err;
 }
 
@@ -278,6 +305,8 @@ static void attach_asked(struct mt_attach_worker *worker, const struct mt_ring_r
 		return;
 	if (request->kind == MT_REQUEST_FOLLOW)
 		mt_mmap_events_regain(worker->mappings, (int)request->pid, request->time);
+	else if (request->kind == MT_REQUEST_EXEC)
+		mt_exec_answer(worker, worker->programs, (const void *)request);
 	else
 		mt_proc_maps_each((int)request->pid, visit_map, &visit);
 }
@@ -348,11 +377,14 @@ bool mt_attach_worker_run(struct mt_attach_worker *worker)
 
 	while (mt_ring_next(worker->requests, &data, &len)) {
 		request = data;
-		if (len >= sizeof(*request) && request->kind == MT_REQUEST_PRESSURE)
+		if (len < sizeof(*request) || (request->kind == MT_REQUEST_EXEC &&
+					       len < sizeof(struct mt_ring_exec_request)))
+			;
+		else if (request->kind == MT_REQUEST_PRESSURE)
 			pressure = true;
-		else if (len >= sizeof(*request) && request->ticket)
+		else if (request->ticket)
 			handle_waiting(worker, request);
-		else if (len >= sizeof(*request))
+		else
 			handle_stopped(worker, request);
 		mt_ring_release(worker->requests);
 	}

@@ -1,7 +1,8 @@
 /*
  * record/attach_worker.h - answers the watch: stop, look, attach, resume.
  *
- * A process that has mapped an unknown file is stopped by the kernel side. The worker waits until
+ * A process that has mapped an unknown file, and cannot wait for an answer (bpf/wait.bpf.h,
+ * bpf/exec.bpf.h), is stopped by the kernel side. The worker waits until
  * it stands still, finds the files, attaches probes to their allocators and lets it go on.
  * Whatever goes wrong, a process that was stopped is resumed.
  */
@@ -64,6 +65,13 @@ void mt_attach_worker_witness(struct mt_attach_worker *worker, struct mt_witness
 
 /* Attach to a file before anybody maps it, so that its mapping will stop nobody. -errno. */
 int mt_attach_worker_learn(struct mt_attach_worker *worker, const char *path);
+
+/*
+ * The same for the file at fd, which pid is about to execute. *ret_linker: who maps files through
+ * it waits; set in any case.
+ */
+int mt_attach_worker_learn_open(struct mt_attach_worker *worker, int pid, int fd, const char *path,
+				bool *ret_linker);
 
 /* Attach to all files that a process maps executable, while it runs. */
 void mt_attach_worker_visit(struct mt_attach_worker *worker, int pid);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -117,4 +118,12 @@ void mt_kernel_each_lack(mt_kernel_line_fn fn, void *arg)
 			 features[i].what, features[i].since, features[i].without);
 		fn(arg, line);
 	}
+}
+
+bool mt_kernel_in_pid_namespace(void)
+{
+	struct stat st;
+
+	/* The machine's own has a number that is fixed: Linux, proc_ns.h. */
+	return stat("/proc/self/ns/pid", &st) || st.st_ino != 0xeffffffc;
 }

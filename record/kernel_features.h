@@ -12,6 +12,9 @@
  */
 bool mt_kernel_is_old(void);
 
+/* Is this process in a pid namespace that is not the machine's own, or cannot that be told? */
+bool mt_kernel_in_pid_namespace(void);
+
 /*
  * What a recording under this kernel has to do without: a line for each, in the order of the table;
  * valid during the call. Nothing under Linux 6.0 and later.

@@ -18,7 +18,7 @@ static bool is_left_out(const char *name)
 {
 	size_t len = strlen(name);
 
-	return strcmp(name, "wait_in_linker") == 0 || strcmp(name, "probe_call") == 0 ||
+	return strncmp(name, "wait_", 5) == 0 || strcmp(name, "probe_call") == 0 ||
 	       (len > 2 && strcmp(name + len - 2, "_2") == 0);
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -79,14 +78,6 @@ static int keep_log(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
-/* Or cannot be told. The machine's own has a number that is fixed: Linux, proc_ns.h. */
-static bool in_pid_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) || st.st_ino != 0xeffffffc;
-}
-
 static int set_tables(struct mt_record *skel, const uint32_t sizes[MT_TABLES])
 {
 	struct bpf_map *const maps[MT_TABLES] = {
@@ -110,7 +101,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	struct bpf_program *const probes[] = {
 		skel->progs.probe_alloc, skel->progs.probe_return, skel->progs.probe_free,
 		skel->progs.probe_ret_site, skel->progs.probe_leave,
-		skel->progs.wait_in_linker,
+		skel->progs.wait_in_linker, skel->progs.wait_before_exec,
 	};
 	bool session;
 	size_t i;
@@ -123,7 +114,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->bss->paused = options->paused;
 	skel->rodata->identity_mode = options->identity;
 	skel->rodata->code_mask = mt_code_mask();
-	skel->rodata->numbers_differ = in_pid_namespace();
+	skel->rodata->numbers_differ = mt_kernel_in_pid_namespace();
 	skel->rodata->pressure_on = options->pressure;
 	skel->rodata->ring_limit = options->ring.limit;
 	skel->rodata->stack_ring_limit = options->stack_ring.limit;
@@ -539,6 +530,13 @@ int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_
 	return bpf_map_update_elem(bpf_map__fd(programs->skel->maps.linkers), key, &value, BPF_ANY);
 }
 
+int mt_programs_believe_exec(struct mt_programs *programs, uint64_t key, uint64_t until)
+{
+	int fd = bpf_map__fd(programs->skel->maps.exec_names);
+
+	return bpf_map_update_elem(fd, &key, &until, BPF_ANY);
+}
+
 void mt_programs_answer(struct mt_programs *programs, uint32_t ticket)
 {
 	__atomic_store_n(&programs->skel->bss->answers[ticket % MT_ANSWERS], ticket,
@@ -610,6 +608,7 @@ struct mt_probe_programs mt_programs_probes(const struct mt_programs *programs)
 		.ret_site_fd = bpf_program__fd(programs->skel->progs.probe_ret_site),
 		.leave_fd = bpf_program__fd(programs->skel->progs.probe_leave),
 		.wait_fd = bpf_program__fd(programs->skel->progs.wait_in_linker),
+		.exec_fd = bpf_program__fd(programs->skel->progs.wait_before_exec),
 	};
 
 	return probes;

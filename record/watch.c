@@ -145,7 +145,7 @@ static uint64_t left_out(const struct bpf_program *program)
 enum mt_missed mt_watch_kind(const char *section, const char *name)
 {
 	if (begins(section, "uprobe"))
-		return strcmp(name, "wait_in_linker") == 0 ? MT_MISSED_NOTHING : MT_MISSED_EVENT;
+		return begins(name, "wait_") ? MT_MISSED_NOTHING : MT_MISSED_EVENT;
 	if (strcmp(section, "raw_tp") == 0)	/* run by mt-record itself */
 		return MT_MISSED_NOTHING;
 	/* What these would have said is found out at the call's end, where it counts as loss. */

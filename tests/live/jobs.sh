@@ -4,33 +4,6 @@
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
-# What a terminal shows, without what differs from run to run: script(1) types an end of input,
-# and whether the terminal still echoes by then (^@ or ^D) depends on who is faster.
-shown()
-{
-	tr -d '\r\b' | sed -E 's/\^[@D]//g; s/[0-9]{3,}/N/g'
-}
-
-# same NAME COMMAND...: it prints the same and ends the same with and without mt-record, and once
-# it has ended nothing is missing in the recording. Each time the recorder knows no file.
-same()
-{
-	local name=$1 code=0 want=0
-
-	shift
-	timeout 60 "$@" </dev/null 2>&1 | shown >want.txt
-	want=${PIPESTATUS[0]}
-	timeout 120 mt-record -v -o run.mt -- "$@" </dev/null 2>err.txt | shown >got.txt
-	code=${PIPESTATUS[0]}
-	is "$name: status" "$code" "$want"
-	grep -v '^mt-record: ' err.txt | shown >>got.txt
-	is "$name: prints the same" "$(diff want.txt got.txt 2>&1)" ''
-	matches "$name: nobody was stopped" err.txt '; 0 stops,'
-	matches "$name: somebody waited" err.txt ' [1-9][0-9]* waits,'
-	mt-report stat --json run.mt >stat.json 2>/dev/null
-	holds "$name: nothing lost" 'sum(s["lost"].values()) == 0'
-}
-
 cat >waiter.py <<'EOF'
 import os, signal, subprocess, sys
 signals = 0
@@ -52,7 +25,7 @@ for module in ("_json", "_ssl", "_decimal", "_sqlite3"):
             break
 print("signals", signals)
 EOF
-same 'a parent that waits for stops' /usr/bin/python3 waiter.py
+as_without 'a parent that waits for stops' /usr/bin/python3 waiter.py
 
 cat >jobs.bash <<'EOF'
 exec 2>&1
@@ -74,11 +47,11 @@ fg
 echo "status $?"
 jobs
 EOF
-same 'bash with job control' bash jobs.bash
-same 'an interactive bash' script -eqc 'bash --norc --noprofile -i jobs.bash' /dev/null
-same 'script' script -eqc "/usr/bin/python3 -c 'import _json, _ssl; print(1); raise SystemExit(3)'" /dev/null
-same 'sudo' sudo -n /usr/bin/python3 -c 'import _json, _ssl; print(1); raise SystemExit(4)'
-same 'sudo on a terminal' script -eqc "sudo -n /usr/bin/python3 -c 'import _json, _ssl; print(1)'" /dev/null
+as_without 'bash with job control' bash jobs.bash
+as_without 'an interactive bash' script -eqc 'bash --norc --noprofile -i jobs.bash' /dev/null
+as_without 'script' script -eqc "/usr/bin/python3 -c 'import _json, _ssl; print(1); raise SystemExit(3)'" /dev/null
+as_without 'sudo' sudo -n /usr/bin/python3 -c 'import _json, _ssl; print(1); raise SystemExit(4)'
+as_without 'sudo on a terminal' script -eqc "sudo -n /usr/bin/python3 -c 'import _json, _ssl; print(1)'" /dev/null
 
 # Nobody answers for long: then it is stopped, and resumed when the recorder goes on.
 cat >late.py <<'EOF'

@@ -99,6 +99,33 @@ is_stopped()
 	[ "$(state_of "$1")" = T ]
 }
 
+# What a terminal shows, without what differs from run to run: script(1) types an end of input,
+# and whether the terminal still echoes by then (^@ or ^D) depends on who is faster.
+shown()
+{
+	tr -d '\r\b' | sed -E 's/\^[@D]//g; s/[0-9]{3,}/N/g'
+}
+
+# as_without NAME COMMAND...: it prints the same and ends the same with and without mt-record, and once
+# it has ended nothing is missing in the recording. Each time the recorder knows no file.
+as_without()
+{
+	local name=$1 code=0 want=0
+
+	shift
+	timeout 60 "$@" </dev/null 2>&1 | shown >want.txt
+	want=${PIPESTATUS[0]}
+	timeout 120 mt-record -v -o run.mt -- "$@" </dev/null 2>err.txt | shown >got.txt
+	code=${PIPESTATUS[0]}
+	is "$name: status" "$code" "$want"
+	grep -v '^mt-record: ' err.txt | shown >>got.txt
+	is "$name: prints the same" "$(diff want.txt got.txt 2>&1)" ''
+	matches "$name: nobody was stopped" err.txt '; 0 stops,'
+	matches "$name: somebody waited" err.txt ' [1-9][0-9]* waits,'
+	mt-report stat --json run.mt >stat.json 2>/dev/null
+	holds "$name: nothing lost" 'sum(s["lost"].values()) == 0'
+}
+
 # account NAME KEY...: these keys of stat.json are what the workload printed.
 account()
 {

@@ -13,6 +13,7 @@ Test(record_watch, an_allocators_call_is_an_event)
 Test(record_watch, who_does_not_wait_in_the_linker_asks_again)
 {
 	cr_assert_eq(mt_watch_kind("uprobe.s", "wait_in_linker"), MT_MISSED_NOTHING);
+	cr_assert_eq(mt_watch_kind("uprobe.s", "wait_before_exec"), MT_MISSED_NOTHING);
 }
 
 Test(record_watch, what_mt_record_runs_itself)
