@@ -255,7 +255,7 @@ static int write_entry(const char *dir, const char *name, const void *frame, siz
 
 	if (asprintf(&path, "%s/%s", dir, name) < 0)
 		return -ENOMEM;
-	err = mt_new_file_open(&file, path, true);
+	err = mt_new_file_open(&file, path);
 	if (!err) {
 		/* Whatever the user's mask: what others can write would not be read. */
 		err = fchmod(fileno(file.out), 0600) ? -errno : 0;

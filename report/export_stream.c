@@ -194,7 +194,7 @@ int mt_export_memtrack(const char *dir, struct mt_analysis *analysis, char **ret
 		     pid_of(&stream, 0)) < 0)
 		return -ENOMEM;
 	mt_id_map_init(&stream.ids);
-	err = mt_new_file_open(&file, path, true);
+	err = mt_new_file_open(&file, path);
 	if (!err) {
 		stream.out = file.out;
 		errno = 0;

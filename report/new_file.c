@@ -38,36 +38,40 @@ static int open_at_once(struct mt_new_file *file, const char *path)
 	return err;
 }
 
-int mt_new_file_open(struct mt_new_file *file, const char *path, bool secret)
+static int open_beside(struct mt_new_file *file)
 {
-	mode_t mask = umask(0);
-	int fd, err;
+	int fd, err = mt_temporary_name(file->path, file->temporary);
 
-	umask(mask);
-	file->temporary[0] = 0;
-	if (!strcmp(path, "-") || is_written_to(path))
-		return open_at_once(file, path);
-	if (strlen(path) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	/* /dev/stdout is not to be replaced, and neither is a link that the user made. */
-	if (!realpath(path, file->path))
-		memcpy(file->path, path, strlen(path) + 1);
-	err = mt_temporary_name(file->path, file->temporary);
 	if (err)
 		return err;
 	fd = mkostemp(file->temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	file->out = fdopen(fd, "w");
-	err = !file->out || fchmod(fd, (secret ? 0600 : 0666) & ~mask) ? -errno : 0;
-	if (!err)
-		return 0;
 	if (file->out)
-		fclose(file->out);
-	else
-		close(fd);
+		return 0;
+	err = -errno;
+	close(fd);
 	unlink(file->temporary);
 	return err;
+}
+
+int mt_new_file_open(struct mt_new_file *file, const char *path)
+{
+	if (strlen(path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(file->path, path, strlen(path) + 1);
+	return open_beside(file);
+}
+
+int mt_new_file_open_output(struct mt_new_file *file, const char *path)
+{
+	file->temporary[0] = 0;
+	if (!strcmp(path, "-") || is_written_to(path))
+		return open_at_once(file, path);
+	if (!realpath(path, file->path))
+		return mt_new_file_open(file, path);
+	return open_beside(file);
 }
 
 int mt_new_file_close(struct mt_new_file *file, int err)

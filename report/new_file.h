@@ -18,11 +18,16 @@ struct mt_new_file {
 int mt_temporary_name(const char *path, char ret_name[PATH_MAX]);
 
 /*
- * Begin a file beside path, or beside what path links to; secret: for its owner only, else with
- * the mode of any that the user makes. Of "-", which is standard output, and of a pipe or device,
- * what is there is not replaced but written to. -errno, -ENAMETOOLONG.
+ * Begin a file for its owner only, which is to take the place of whatever is at path: links and
+ * pipes too. -errno, -ENAMETOOLONG.
  */
-int mt_new_file_open(struct mt_new_file *file, const char *path, bool secret);
+int mt_new_file_open(struct mt_new_file *file, const char *path);
+
+/*
+ * The same at a name that the user gave: beside what it links to. Of "-", which is standard
+ * output, and of a pipe or device, what is there is not replaced but written to.
+ */
+int mt_new_file_open_output(struct mt_new_file *file, const char *path);
 
 /*
  * err 0: it takes the place of what is at path. Else, or if that fails, it is removed. Returns

@@ -221,7 +221,7 @@ int mt_pack_write(const char *path, struct mt_analysis *analysis, bool whole,
 
 	if (err)
 		return err;
-	err = mt_new_file_open(&file, path, true);
+	err = mt_new_file_open_output(&file, path);
 	if (err)
 		goto out;
 	o.out = file.out;
