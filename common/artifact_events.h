@@ -20,6 +20,7 @@
 #define MT_HAS_OLD_SIZE (MT_EVBIT(MREMAP) | MT_EVBIT(BRK))
 #define MT_HAS_PROT MT_EVBIT(MMAP)
 #define MT_HAS_UNMAP_STACK MT_EVBIT(MUNMAP)
+#define MT_HAS_REGION (MT_HAS_OLD_SIZE | MT_HAS_PROT | MT_HAS_UNMAP_STACK)
 /* Files of before they were recorded lack these columns; what is missing is 0. */
 #define MT_OPTIONAL_COLUMN(c) ((c) >= MT_COL_OLD_SIZE)
 #define MT_KNOWN_EVENTS ((1u << MT_EV_TYPES) - 2)

@@ -143,6 +143,27 @@ static void take_chunk(struct decoder *dec, uint32_t n)
 	}
 }
 
+/* Of columns that few rows have a value in: the next ones. */
+struct region_values {
+	const uint64_t *old_size;
+	const uint64_t *prot;
+	const uint64_t *flags;
+	const uint64_t *unmap_stack;
+};
+
+static __attribute__((noinline)) void fill_region(struct mt_event *e, uint32_t bit,
+						  struct region_values *values)
+{
+	if (MT_HAS_OLD_SIZE & bit)
+		e->old_size = *values->old_size++;
+	if (MT_HAS_PROT & bit) {
+		e->prot = (uint32_t)*values->prot++;
+		e->flags = (uint32_t)*values->flags++;
+	}
+	if (MT_HAS_UNMAP_STACK & bit)
+		e->stack = (uint32_t)*values->unmap_stack++;
+}
+
 /* Build n rows at e; returns the end of those of known types. */
 static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint32_t n)
 {
@@ -151,10 +172,12 @@ static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint
 	const uint64_t *old = dec->columns[MT_COL_OLD_ADDR].values;
 	const uint64_t *begin = dec->columns[MT_COL_BEGIN].values;
 	const uint64_t *align = dec->columns[MT_COL_ALIGN].values;
-	const uint64_t *old_size = dec->columns[MT_COL_OLD_SIZE].values;
-	const uint64_t *prot = dec->columns[MT_COL_PROT].values;
-	const uint64_t *flags = dec->columns[MT_COL_FLAGS].values;
-	const uint64_t *unmap_stack = dec->columns[MT_COL_UNMAP_STACK].values;
+	struct region_values values = {
+		.old_size = dec->columns[MT_COL_OLD_SIZE].values,
+		.prot = dec->columns[MT_COL_PROT].values,
+		.flags = dec->columns[MT_COL_FLAGS].values,
+		.unmap_stack = dec->columns[MT_COL_UNMAP_STACK].values,
+	};
 	uint64_t time = dec->time;
 	uint32_t i, bit;
 
@@ -178,14 +201,8 @@ static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint
 		}
 		if (MT_HAS_ALIGN & bit)
 			e->align = *align++;
-		if (MT_HAS_OLD_SIZE & bit)
-			e->old_size = *old_size++;
-		if (MT_HAS_PROT & bit) {
-			e->prot = (uint32_t)*prot++;
-			e->flags = (uint32_t)*flags++;
-		}
-		if (MT_HAS_UNMAP_STACK & bit)
-			e->stack = (uint32_t)*unmap_stack++;
+		if (MT_HAS_REGION & bit)
+			fill_region(e, bit, &values);
 		e += (MT_KNOWN_EVENTS & bit) != 0;
 	}
 	dec->time = time;

@@ -107,7 +107,7 @@ static const struct mt_file_note fixture_files[] = {
 
 static const struct mt_file_note fixture_rewritten[] = {
 	{ .since = UINT64_MAX, .dev_major = 8, .ino = 1, .size = 5, .build_id = fixture_bytes,
-	  .n_build_id = 20, .path = "/lib/a.so" },
+	  .n_build_id = sizeof(fixture_bytes), .path = "/lib/a.so" },
 	{ .since = 1, .build_id = fixture_bytes, .path = "" },
 };
 
