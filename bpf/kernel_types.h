@@ -100,7 +100,15 @@ struct pid {
 
 #define PIDTYPE_TGID 1
 
+/* In the kernel the inner one is sigset_t. */
+struct sigpending {
+	struct {
+		unsigned long sig[1];
+	} signal;
+};
+
 struct signal_struct {
+	struct sigpending shared_pending;
 	atomic_t live;
 	int group_exit_code;
 	struct pid *pids[4];
@@ -110,6 +118,8 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int exit_code;
+	unsigned long jobctl;
+	struct sigpending pending;
 	struct mm_struct *mm;
 	struct fs_struct *fs;
 	struct files_struct *files;

@@ -16,6 +16,7 @@
  * or emulated it has taken more than a second; if mt-record is gone, no_stops says so.
  */
 #define WAIT_NS 10000000000ULL
+#define JOBCTL_STOP_PENDING (1UL << 17)	/* include/linux/sched/jobctl.h: another thread took it */
 #define LOOKS_MAX (1 << 23)	/* as many as a loop may have: seconds, too */
 
 struct wait {
@@ -25,12 +26,25 @@ struct wait {
 	__u32 answered;
 };
 
+/* Will the thread stop once it is back in its program? */
+static __noinline bool is_told_to_stop(void)
+{
+	struct task_struct *task = current_task();
+	unsigned long signals = BPF_CORE_READ(task, signal, shared_pending.signal.sig[0]) |
+				BPF_CORE_READ(task, pending.signal.sig[0]);
+
+	return signals & 1UL << (SIGSTOP - 1) || BPF_CORE_READ(task, jobctl) & JOBCTL_STOP_PENDING;
+}
+
 static long look_for_answer(__u32 i, struct wait *wait)
 {
 	__u8 byte;
 
 	wait->answered = is_answered(wait->ticket);
 	if (wait->answered || bpf_ktime_get_ns() > wait->deadline)
+		return 1;
+	/* Everybody is to stand still, which mt-record waits for before it answers anybody. */
+	if (*(volatile __u64 *)&pressure_latch && is_told_to_stop())
 		return 1;
 	/* May sleep, and so lets others have the CPU, mt-record among them. */
 	if (!bpf_copy_from_user_task(&byte, sizeof(byte), (void *)wait->sp,

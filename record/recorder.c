@@ -94,9 +94,11 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 	*ret_recording = recording;
 }
 
-/* What may stop a process goes before what resumes it. */
+/* What may stop a process goes before what resumes it, and whoever waits in a probe before that. */
 static void release(struct mt_recorder *rec)
 {
+	if (rec->programs)
+		mt_stopped_end(rec->programs);
 	mt_attacher_free(rec->attacher);
 	if (rec->programs)
 		mt_stopped_end(rec->programs);

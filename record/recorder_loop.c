@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -109,9 +110,10 @@ static void answer_requests(struct mt_recorder *rec)
 
 	bool pressure = mt_attach_worker_run(rec->worker);
 
-	if (rec->opts->pressure_timeout && rec->attacher && mt_mmap_events_crowded(rec->mappings))
+	if (rec->opts->pressure_timeout && mt_mmap_events_crowded(rec->mappings))
 		pressure = true;
-	if (pressure && mt_pressure_episode(&config, &rec->pressure))
+	/* Once the recording has been given up nobody empties the rings, and nothing is lost. */
+	if (pressure && rec->attacher && mt_pressure_episode(&config, &rec->pressure))
 		rec->pressure_timeout = true;
 	if (rec->opts->pressure_timeout && mt_programs_take_paused(rec->programs))
 		mt_stopped_sweep(rec->stopped);
@@ -155,9 +157,21 @@ static bool is_over(struct mt_recorder *rec)
 void mt_recorder_give_up(struct mt_recorder *rec)
 {
 	mt_attach_worker_give_up(rec->worker);
+	/* Whoever waits in a probe holds it up; but until all are gone others may be stopped. */
+	mt_stopped_end(rec->programs);
 	mt_attacher_free(rec->attacher);
 	rec->attacher = NULL;
 	mt_stopped_end(rec->programs);
+}
+
+/*
+ * Whoever waits for an answer looks for it again and again and so wants a CPU all the time: many
+ * of them would leave this thread, which answers, none. If it may not go first, it takes longer.
+ * Not before threads that do other work, and the command, have been made: they would inherit it.
+ */
+static void go_first(void)
+{
+	setpriority(PRIO_PROCESS, 0, -20);
 }
 
 void mt_recorder_loop(struct mt_recorder *rec)
@@ -170,6 +184,7 @@ void mt_recorder_loop(struct mt_recorder *rec)
 		{ .fd = -1, .events = POLLIN },
 	};
 
+	go_first();
 	if (rec->opts->pressure_timeout)
 		fds[4].fd = mt_mmap_events_fd(rec->mappings);
 	while (!is_over(rec)) {

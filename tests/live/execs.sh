@@ -139,3 +139,25 @@ done'
 matches 'a name used again: nobody was stopped' err.txt '; 0 stops,'
 holds 'a name used again: each was seen' \
 	'[a["events"] > 100 for a in s["allocators"] if a["path"].endswith("/again")] == [True] * 3'
+
+# Many who wait at once leave the one who answers a CPU; and whoever waits while all are to stand
+# still for full rings stands still too, or none would be answered before the time is up.
+cat >crowd.sh <<'EOT'
+"$@" &
+for i in $(seq 60); do
+	"./new/$i" again &
+done
+wait
+EOT
+for rings in '' '--pressure-timeout 8s --ring-size 64K --stack-ring-size 64K'; do
+	rm -rf new
+	mkdir new
+	for i in $(seq 60); do
+		cp takes-static "new/$i"
+	done
+	RECORD_OPTIONS="-v $rings" record "sixty at once${rings:+, pauses}" \
+		bash crowd.sh "$WORKLOADS/storm" 4 "$([ "$rings" ] && echo 20000 || echo 20)"
+	unseen "sixty at once${rings:+, pauses}" 60
+	holds "sixty at once${rings:+, pauses}: nothing lost" 'sum(s["lost"].values()) == 0'
+done
+matches 'sixty at once, pauses: there were some' err.txt 'paused [0-9]+ times'
