@@ -66,24 +66,18 @@ static __noinline void read_exec_call(struct mt_ring_exec_request *rec, struct p
 				      __u64 call)
 {
 	/* The verifier wants each read at a constant offset. */
-	__u64 a1 = PT_REGS_PARM1(ctx), a2 = PT_REGS_PARM2(ctx), a3 = PT_REGS_PARM3(ctx),
-	      a4 = PT_REGS_PARM4(ctx);
+	__u64 a1 = PT_REGS_PARM1(ctx), a2 = PT_REGS_PARM2(ctx);
 
 	barrier_var(a1);
 	barrier_var(a2);
-	barrier_var(a3);
-	barrier_var(a4);
 	if (call == MT_EXEC_NAME) {
 		rec->folder = MT_EXEC_CWD;
 		rec->name = a1;
-		rec->env = a3;
 	} else if (call == MT_EXEC_IN_FOLDER) {
 		rec->folder = (__u32)a1;
 		rec->name = a2;
-		rec->env = a4;
 	} else {
 		rec->folder = (__u32)a1;
-		rec->env = a3;
 	}
 }
 

@@ -177,7 +177,6 @@ struct mt_ring_request {
 struct mt_ring_exec_request {
 	struct mt_ring_request request;
 	__u64 name;		/* address of the file's; 0: folder is the file */
-	__u64 env;		/* address of the new environment */
 	__u64 key;		/* of the name in exec_names; 0: none */
 	__u64 folder;		/* descriptor that a name is relative to, or MT_EXEC_CWD */
 };
@@ -415,7 +414,7 @@ _Static_assert(sizeof(struct mt_ring_region) == 72, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_fork) == 56, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_stack) == 56 + 33 * 8 + 127 * 8, "ring ABI");
 _Static_assert(sizeof(struct mt_ring_request) == 64, "ring ABI");
-_Static_assert(sizeof(struct mt_ring_exec_request) == 96, "ring ABI");
+_Static_assert(sizeof(struct mt_ring_exec_request) == 88, "ring ABI");
 _Static_assert(sizeof(struct mt_inode_key) == 16, "ring ABI");
 
 #endif

@@ -324,7 +324,7 @@ static int attach_once(struct mt_attacher *attacher, const char *path,
 	bool session = attacher->mode == MT_ATTACH_SESSION;
 	/*
 	 * Before Linux 6.10 an event holds a lock of its CPU while the program runs: who waits in
-	 * one for mt-record would wait for ever if that met a probe there, in a malloc of its own.
+	 * one for mt-record waits in vain if that meets a probe there, in a malloc of its own.
 	 */
 	bool exec = attacher->mode != MT_ATTACH_PERF;
 	/* Frees before allocations too: a block that is seen must be seen to go. */
