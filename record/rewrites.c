@@ -14,6 +14,7 @@
 #define FILES_MAX 65536u
 #define FILE_BYTES_MAX (1ull << 40)
 #define PART_MAX 65536u		/* of the headers, and of a note */
+#define AT_ONCE_NS 1000000u
 #define NOTES_MAX 64u
 #define NS_PER_S 1000000000ull
 
@@ -90,11 +91,16 @@ int mt_rewrites_watch(struct mt_rewrites *rewrites, const struct mt_file_note *n
 /* The time of CLOCK_REALTIME by CLOCK_MONOTONIC, never 0. */
 static uint64_t monotonic(const struct timespec *time)
 {
-	struct timespec real, mono;
+	struct timespec before, real, mono;
+	unsigned int tries = 0;
 	uint64_t ago;
 
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
+	/* Both clocks at once, unless the CPU is taken from us each time. */
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &before);
+		clock_gettime(CLOCK_REALTIME, &real);
+		clock_gettime(CLOCK_MONOTONIC, &mono);
+	} while (nanoseconds(&mono) - nanoseconds(&before) > AT_ONCE_NS && ++tries < 100);
 	ago = nanoseconds(&real) > nanoseconds(time) ? nanoseconds(&real) - nanoseconds(time) : 0;
 	return nanoseconds(&mono) > ago ? nanoseconds(&mono) - ago : 1;
 }
