@@ -1,6 +1,7 @@
 #!/bin/bash
-# The recorder killed at random points, from before it records to seconds later: every file so far must
-# be readable up to its last whole frame, and hold all mappings of the code in its stacks.
+# The recorder killed at random points, from before it records to seconds later: every file so far
+# must be readable up to its last whole frame, and hold all mappings of the code in its stacks up to
+# its last checkpoint.
 # time limit: 900
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
@@ -23,6 +24,17 @@ while time.monotonic() < end:
             plug.plug_take(size)
         n += 1
 EOF
+
+# Behind the last checkpoint there can be stacks whose mappings were still to be written.
+whole_to_checkpoint()
+{
+	local code=0
+
+	/usr/bin/python3 "$LIVE/cut.py" run.mt cut.mt || code=$?
+	[ $code -eq 0 ] || return $((code != 3))
+	mt-report stat --json cut.mt >cut.json 2>/dev/null
+	/usr/bin/python3 "$LIVE/holds.py" cut.json 's["stacks"]["allocations"]["no_module"], 0'
+}
 
 # kill_one N
 kill_one()
@@ -52,10 +64,9 @@ kill_one()
 	mt-report check run.mt >check.txt 2>&1 || code=$?
 	[ $code -le 1 ] && { mt-report stat --json run.mt >stat.json 2>stat.err || code=$?; }
 	if [ $code -gt 1 ] || ! /usr/bin/python3 "$LIVE/holds.py" stat.json \
-		'(s["file"]["end"] in ("no_trailer", "cut") and sum(s["lost"].values()) == 0 and
-		s["stacks"]["allocations"]["no_module"] == 0)' \
-		>said.txt 2>&1; then
-		echo "bad $1: exit status $code $(cat said.txt)"
+		's["file"]["end"] in ("no_trailer", "cut") and sum(s["lost"].values()) == 0' >said.txt 2>&1 ||
+		! whole_to_checkpoint >said.txt 2>&1; then
+		echo "bad $1: exit status $code $(tr '\n' ' ' <said.txt)"
 	elif grep -q '"events": 0,' stat.json; then
 		echo "begun $1"
 	else
