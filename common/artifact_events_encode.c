@@ -165,8 +165,7 @@ static void collect_rare(struct mt_event_encoder *enc, const struct mt_event *e,
 	}
 	for (; e < end; e++) {
 		bit = 1u << e->type;
-		if (!((MT_HAS_OLD | MT_HAS_ALIGN | MT_HAS_OLD_SIZE | MT_HAS_PROT |
-		       MT_HAS_UNMAP_STACK) & bit))
+		if (!((MT_HAS_OLD | MT_HAS_ALIGN | MT_HAS_REGION) & bit))
 			continue;
 		if (MT_HAS_ALIGN & bit) {
 			put_value(align, e->align);

@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "common/grow.h"
 #include "report/intern.h"
+#include "report/number_order.h"
 
 #include <errno.h>
 
@@ -67,29 +68,24 @@ int mt_coverage_facts_take(struct mt_coverage_facts *facts, const struct mt_cove
 	return 0;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a == b ? 0 : a < b ? -1 : 1;
-}
-
 static int by_file(const void *a, const void *b)
 {
 	const struct mt_covered *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
 
 	if (!order)
-		order = compare(x->dev_major, y->dev_major);
+		order = mt_compare(x->dev_major, y->dev_major);
 	if (!order)
-		order = compare(x->dev_minor, y->dev_minor);
+		order = mt_compare(x->dev_minor, y->dev_minor);
 	if (!order)
-		order = compare(x->ino, y->ino);
+		order = mt_compare(x->ino, y->ino);
 	return order ? order : strcmp(x->kind, y->kind);
 }
 
 static int by_events(const void *a, const void *b)
 {
 	const struct mt_covered *x = a, *y = b;
-	int order = compare(y->events, x->events);
+	int order = mt_compare(y->events, x->events);
 
 	return order ? order : by_file(a, b);
 }

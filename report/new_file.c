@@ -23,10 +23,10 @@ static bool is_written_to(const char *path)
 	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-static int open_at_once(struct mt_new_file *file, const char *path)
+/* Takes fd. */
+static int open_stream(struct mt_new_file *file, int fd)
 {
-	bool standard = !strcmp(path, "-");
-	int fd = standard ? dup(STDOUT_FILENO) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), err;
+	int err;
 
 	if (fd < 0)
 		return -errno;
@@ -38,6 +38,14 @@ static int open_at_once(struct mt_new_file *file, const char *path)
 	return err;
 }
 
+static int open_at_once(struct mt_new_file *file, const char *path)
+{
+	bool standard = !strcmp(path, "-");
+
+	return open_stream(file, standard ? dup(STDOUT_FILENO) :
+					    open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+}
+
 static int open_beside(struct mt_new_file *file)
 {
 	int fd, err = mt_temporary_name(file->path, file->temporary);
@@ -45,14 +53,9 @@ static int open_beside(struct mt_new_file *file)
 	if (err)
 		return err;
 	fd = mkostemp(file->temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	file->out = fdopen(fd, "w");
-	if (file->out)
-		return 0;
-	err = -errno;
-	close(fd);
-	unlink(file->temporary);
+	err = open_stream(file, fd);
+	if (err && fd >= 0)
+		unlink(file->temporary);
 	return err;
 }
 

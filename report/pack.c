@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "common/grow.h"
 #include "report/intern.h"
+#include "report/number_order.h"
 #include "report/reader.h"
 #include "report/session.h"
 
@@ -108,22 +109,17 @@ static int add_block(struct mt_pack *pack, const struct mt_block *block)
 	return err;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_identity(const void *a, const void *b)
 {
 	const struct mt_packed *x = a, *y = b;
-	int order = compare(x->ino, y->ino);
+	int order = mt_compare(x->ino, y->ino);
 
 	if (!order)
-		order = compare(x->dev_major, y->dev_major);
+		order = mt_compare(x->dev_major, y->dev_major);
 	if (!order)
-		order = compare(x->dev_minor, y->dev_minor);
+		order = mt_compare(x->dev_minor, y->dev_minor);
 	if (!order)
-		order = compare(x->generation, y->generation);
+		order = mt_compare(x->generation, y->generation);
 	return order ? order : strcmp(x->path, y->path);
 }
 

@@ -1,6 +1,7 @@
 /*
  * memtrack.metadata: which process mapped what where, and where its functions were written.
  */
+#include "report/number_order.h"
 #include "report/profile_parts.h"
 
 #include "common/version.h"
@@ -37,23 +38,18 @@ struct metadata {
 	bool *has_debug;	/* by part: some symbol was located */
 };
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_pid_key_time(const void *va, const void *vb)
 {
 	const struct entry *a = va, *b = vb;
-	int order = compare_u64(a->pid, b->pid);
+	int order = mt_compare(a->pid, b->pid);
 
 	if (!order)
 		order = strcmp(a->part->key, b->part->key);
 	if (!order)
-		order = compare_u64(a->placement->from, b->placement->from);
+		order = mt_compare(a->placement->from, b->placement->from);
 	if (!order)
-		order = compare_u64(a->placement->start, b->placement->start);
-	return order ? order : compare_u64((uintptr_t)a->placement, (uintptr_t)b->placement);
+		order = mt_compare(a->placement->start, b->placement->start);
+	return order ? order : mt_compare((uintptr_t)a->placement, (uintptr_t)b->placement);
 }
 
 static int collect_entries(struct metadata *meta)
@@ -310,8 +306,8 @@ static int by_pid(const void *va, const void *vb)
 
 	/* Of processes that had one pid, the last one first. */
 	if ((*a)->pid != (*b)->pid)
-		return compare_u64((*a)->pid, (*b)->pid);
-	return compare_u64((*b)->start, (*a)->start);
+		return mt_compare((*a)->pid, (*b)->pid);
+	return mt_compare((*b)->start, (*a)->start);
 }
 
 static int put_process_names(struct metadata *meta)

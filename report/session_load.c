@@ -3,6 +3,7 @@
 
 #include "common/arena.h"
 #include "report/intern.h"
+#include "report/number_order.h"
 #include "report/reader.h"
 
 #include <errno.h>
@@ -70,24 +71,19 @@ static int add_note(struct rows *rows, const struct mt_file_note *row)
 	return 0;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_inode_and_time(const void *a, const void *b)
 {
 	const struct mt_file_note *x = a, *y = b;
-	int order = compare(x->ino, y->ino);
+	int order = mt_compare(x->ino, y->ino);
 
 	if (!order)
-		order = compare(x->dev_major, y->dev_major);
+		order = mt_compare(x->dev_major, y->dev_major);
 	if (!order)
-		order = compare(x->dev_minor, y->dev_minor);
+		order = mt_compare(x->dev_minor, y->dev_minor);
 	/* None is known of what was read from /proc: that was mapped before it was looked at. */
 	if (!order)
-		order = compare(x->generation, y->generation);
-	return order ? order : compare(x->since, y->since);
+		order = mt_compare(x->generation, y->generation);
+	return order ? order : mt_compare(x->since, y->since);
 }
 
 /* Each mapping is of what its file was when it was mapped: the last note of before. */

@@ -2,6 +2,7 @@
 
 #include "common/error.h"
 #include "report/module.h"
+#include "report/number_order.h"
 #include "report/spans.h"
 
 #include <elf.h>
@@ -103,27 +104,22 @@ static int collect(struct mt_module *module, struct entry **ret_entries, size_t 
 	return 0;
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_addr_name(const void *va, const void *vb)
 {
 	const struct entry *a = va, *b = vb;
-	int order = compare_u64(a->symbol.addr, b->symbol.addr);
+	int order = mt_compare(a->symbol.addr, b->symbol.addr);
 
 	if (!order)
 		order = strcmp(a->symbol.name, b->symbol.name);
-	return order ? order : compare_u64(a->order, b->order);
+	return order ? order : mt_compare(a->order, b->order);
 }
 
 static int by_addr_order(const void *va, const void *vb)
 {
 	const struct entry *a = va, *b = vb;
-	int order = compare_u64(a->symbol.addr, b->symbol.addr);
+	int order = mt_compare(a->symbol.addr, b->symbol.addr);
 
-	return order ? order : compare_u64(a->order, b->order);
+	return order ? order : mt_compare(a->order, b->order);
 }
 
 /* Keep the first of each (address, name), sorted by address, then as found. */
@@ -172,14 +168,14 @@ static int by_addr_preference(const void *va, const void *vb)
 {
 	const struct entry *a = *(const struct entry *const *)va;
 	const struct entry *b = *(const struct entry *const *)vb;
-	int order = compare_u64(a->symbol.addr, b->symbol.addr);
+	int order = mt_compare(a->symbol.addr, b->symbol.addr);
 
 	if (!order)
-		order = compare_u64(b->rank, a->rank);
+		order = mt_compare(b->rank, a->rank);
 	if (!order)
-		order = compare_u64(b->underscores, a->underscores);
+		order = mt_compare(b->underscores, a->underscores);
 	if (!order)
-		order = compare_u64(strlen(b->symbol.name), strlen(a->symbol.name));
+		order = mt_compare(strlen(b->symbol.name), strlen(a->symbol.name));
 	if (!order)
 		order = strcmp(b->symbol.name, a->symbol.name);
 	return order;
