@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/grow.h"
 #include "record/allocators.h"
 #include "record/attach.h"
 #include "record/clock.h"
@@ -42,7 +43,7 @@ struct mt_attach_worker {
 	void *arg;
 	struct mt_attach_report report;
 	struct probed *probed;	/* the others are in the kernel side's map only */
-	uint32_t n_probed;
+	uint32_t n_probed, cap_probed;
 	bool given_up;
 };
 
@@ -113,13 +114,12 @@ static const struct probed *find_probed(const struct mt_attach_worker *worker,
 static int remember_probed(struct mt_attach_worker *worker, const struct mt_inode_key *key,
 			   bool linker)
 {
-	struct probed *probed;
+	int err = mt_grow(&worker->probed, worker->n_probed, &worker->cap_probed,
+			  sizeof(*worker->probed), MT_GROW_MAX);
 
-	probed = reallocarray(worker->probed, worker->n_probed + 1, sizeof(*probed));
-	if (!probed)
-		return -ENOMEM;
-	worker->probed = probed;
-	probed[worker->n_probed++] = (struct probed){ *key, linker };
+	if (err)
+		return err;
+	worker->probed[worker->n_probed++] = (struct probed){ *key, linker };
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "record/descriptors.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,4 +28,15 @@ int mt_descriptor_keep(int fd)
 		return fd;
 	close(fd);
 	return -EMFILE;
+}
+
+const char *mt_descriptor_path(int fd, char buf[PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, buf, PATH_MAX - 1);
+	buf[n > 0 ? n : 0] = '\0';
+	return buf;
 }

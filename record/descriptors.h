@@ -7,6 +7,8 @@
 #ifndef MT_DESCRIPTORS_H
 #define MT_DESCRIPTORS_H
 
+#include <limits.h>
+
 /* Raise the limit as far as it goes; of this process, and those that it forks later. */
 void mt_descriptors_raise(void);
 
@@ -15,5 +17,8 @@ void mt_descriptors_raise(void);
  * it is one of the last. -errno if it is below 0. Numbers are given from the lowest on.
  */
 int mt_descriptor_keep(int fd);
+
+/* An open file's name, as the kernel will show it for a mapping: links followed. "": none. */
+const char *mt_descriptor_path(int fd, char buf[PATH_MAX]);
 
 #endif

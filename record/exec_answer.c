@@ -9,6 +9,7 @@
 #include "bpf/mt_ring.h"
 #include "record/attach_worker.h"
 #include "record/clock.h"
+#include "record/descriptors.h"
 #include "record/executed.h"
 #include "record/programs.h"
 
@@ -24,14 +25,11 @@ struct asked {
 static void learn(void *arg, int fd)
 {
 	struct asked *asked = arg;
-	char link[32], path[PATH_MAX];
-	ssize_t n;
+	char path[PATH_MAX];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
 	/* A failure is in the worker's report. */
-	mt_attach_worker_learn_open(asked->worker, asked->pid, fd, path, &asked->linker);
+	mt_attach_worker_learn_open(asked->worker, asked->pid, fd, mt_descriptor_path(fd, path),
+				    &asked->linker);
 }
 
 static bool is_nothing(int err)

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "bpf/mt_ring.h"
+#include "record/clock.h"
+#include "record/descriptors.h"
 #include "record/elf_image.h"
 #include "record/proc_maps.h"
 #include "record/rewrites.h"
@@ -86,11 +88,10 @@ static void add(struct mt_file_notes *notes, struct note *note, const char *path
 void mt_file_notes_add(struct mt_file_notes *notes, int fd, const char *path,
 		       const struct mt_inode_key *key)
 {
-	char link[32], target[PATH_MAX];
+	char target[PATH_MAX];
 	struct mt_elf_image image;
 	struct note note = {};
 	struct stat st;
-	ssize_t n;
 
 	if (fstat(fd, &st))
 		return;
@@ -99,18 +100,13 @@ void mt_file_notes_add(struct mt_file_notes *notes, int fd, const char *path,
 	note.row.ino = key->ino;
 	note.row.generation = key->generation;
 	note.row.size = st.st_size;
-	note.row.mtime = st.st_mtim.tv_sec * 1000000000ull + st.st_mtim.tv_nsec;
+	note.row.mtime = mt_nanoseconds(&st.st_mtim);
 	if (!mt_elf_image_open(fd, &image)) {
 		note.row.n_build_id = mt_elf_image_build_id(&image, note.build_id);
 		mt_elf_image_close(&image);
 	}
-	if (!path) {
-		/* The name that the kernel will give its mapping: links followed. */
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-		n = readlink(link, target, sizeof(target) - 1);
-		target[n > 0 ? n : 0] = 0;
-		path = target;
-	}
+	if (!path)
+		path = mt_descriptor_path(fd, target);
 	add(notes, &note, path);
 	note.row.path = path;
 	note.row.build_id = note.build_id;

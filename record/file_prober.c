@@ -13,6 +13,7 @@
 #include "record/allocators.h"
 #include "record/attach.h"
 #include "record/coverage.h"
+#include "record/descriptors.h"
 #include "record/probe_site.h"
 #include "record/programs.h"
 
@@ -123,18 +124,6 @@ static int add_sources(struct mt_file_prober *prober, const struct stat *st, con
 	return err;
 }
 
-/* The name of an open file, as the kernel sees it. */
-static const char *path_of(int fd, char *buf, size_t size)
-{
-	char link[32];
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, buf, size - 1);
-	buf[len > 0 ? len : 0] = '\0';
-	return buf;
-}
-
 /* Its processes make other system calls than those watched, and keep other stacks. */
 static bool is_32bit(int fd)
 {
@@ -155,7 +144,7 @@ int mt_file_prober_probe(struct mt_file_prober *prober, int fd, const char *path
 
 	memset(ret_probes, 0, sizeof(*ret_probes));
 	if (!path)
-		path = path_of(fd, name, sizeof(name));
+		path = mt_descriptor_path(fd, name);
 	if (fstat(fd, &st))
 		err = -errno;
 	if (!err)

@@ -94,14 +94,9 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 	*ret_recording = recording;
 }
 
-/* What may stop a process goes before what resumes it, and whoever waits in a probe before that. */
 static void release(struct mt_recorder *rec)
 {
-	if (rec->programs)
-		mt_stopped_end(rec->programs);
-	mt_attacher_free(rec->attacher);
-	if (rec->programs)
-		mt_stopped_end(rec->programs);
+	mt_recorder_detach(rec);
 	mt_attach_worker_free(rec->worker);
 	mt_adoption_free(rec->adoption);
 	mt_pipeline_free(rec->pipeline);

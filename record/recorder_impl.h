@@ -74,6 +74,9 @@ int mt_recorder_fail(struct mt_recorder *rec, int status, const char *what, int 
 /* 0, or an exit status and a line in error. */
 int mt_recorder_start(struct mt_recorder *rec);
 
+/* Take off the probes, and resume and answer whoever stands still or waits. Again is no harm. */
+void mt_recorder_detach(struct mt_recorder *rec);
+
 /* The file is full or gone: leave the command alone from here on. */
 void mt_recorder_give_up(struct mt_recorder *rec);
 

@@ -154,14 +154,21 @@ static bool is_over(struct mt_recorder *rec)
 	return rec->opts->follow == MT_FOLLOW_ROOT || mt_programs_tracked(rec->programs) <= 0;
 }
 
+void mt_recorder_detach(struct mt_recorder *rec)
+{
+	/* Whoever waits in a probe holds it up; but until all are gone others may be stopped. */
+	if (rec->programs)
+		mt_stopped_end(rec->programs);
+	mt_attacher_free(rec->attacher);
+	rec->attacher = NULL;
+	if (rec->programs)
+		mt_stopped_end(rec->programs);
+}
+
 void mt_recorder_give_up(struct mt_recorder *rec)
 {
 	mt_attach_worker_give_up(rec->worker);
-	/* Whoever waits in a probe holds it up; but until all are gone others may be stopped. */
-	mt_stopped_end(rec->programs);
-	mt_attacher_free(rec->attacher);
-	rec->attacher = NULL;
-	mt_stopped_end(rec->programs);
+	mt_recorder_detach(rec);
 }
 
 /*

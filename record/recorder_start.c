@@ -372,8 +372,7 @@ static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 	if (uname(&uts))
 		return -errno;
 	clock_gettime(CLOCK_REALTIME, &realtime);
-	header.start_realtime = (uint64_t)realtime.tv_sec * 1000000000u + realtime.tv_nsec -
-				(mt_now() - rec->start_time);
+	header.start_realtime = mt_nanoseconds(&realtime) - (mt_now() - rec->start_time);
 	header.kernel = uts.release;
 	header.hostname = uts.nodename;
 	header.arch = uts.machine;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/grow.h"
+#include "record/clock.h"
 #include "record/elf_image.h"
 
 #define FILES_MAX 65536u
@@ -16,7 +17,6 @@
 #define PART_MAX 65536u		/* of the headers, and of a note */
 #define AT_ONCE_NS 1000000u
 #define NOTES_MAX 64u
-#define NS_PER_S 1000000000ull
 
 struct watched {
 	struct mt_file_note note;	/* as it was told last; its pointers are to what follows */
@@ -56,11 +56,6 @@ void mt_rewrites_free(struct mt_rewrites *rewrites)
 	free(rewrites);
 }
 
-static uint64_t nanoseconds(const struct timespec *time)
-{
-	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
-}
-
 int mt_rewrites_watch(struct mt_rewrites *rewrites, const struct mt_file_note *note,
 		       const struct stat *st)
 {
@@ -93,16 +88,17 @@ static uint64_t monotonic(const struct timespec *time)
 {
 	struct timespec before, real, mono;
 	unsigned int tries = 0;
-	uint64_t ago;
+	uint64_t then = mt_nanoseconds(time), now, ago;
 
 	/* Both clocks at once, unless the CPU is taken from us each time. */
 	do {
 		clock_gettime(CLOCK_MONOTONIC, &before);
 		clock_gettime(CLOCK_REALTIME, &real);
 		clock_gettime(CLOCK_MONOTONIC, &mono);
-	} while (nanoseconds(&mono) - nanoseconds(&before) > AT_ONCE_NS && ++tries < 100);
-	ago = nanoseconds(&real) > nanoseconds(time) ? nanoseconds(&real) - nanoseconds(time) : 0;
-	return nanoseconds(&mono) > ago ? nanoseconds(&mono) - ago : 1;
+	} while (mt_nanoseconds(&mono) - mt_nanoseconds(&before) > AT_ONCE_NS && ++tries < 100);
+	now = mt_nanoseconds(&real);
+	ago = now > then ? now - then : 0;
+	return mt_nanoseconds(&mono) > ago ? mt_nanoseconds(&mono) - ago : 1;
 }
 
 static bool is_same(const struct watched *file, const struct stat *st)
@@ -113,7 +109,7 @@ static bool is_same(const struct watched *file, const struct stat *st)
 static bool is_unchanged(const struct watched *file, const struct stat *st)
 {
 	return (uint64_t)st->st_size == file->note.size &&
-	       nanoseconds(&st->st_mtim) == file->note.mtime;
+	       mt_nanoseconds(&st->st_mtim) == file->note.mtime;
 }
 
 /*
@@ -174,13 +170,13 @@ static bool look_at(struct watched *file)
 	n = read_build_id(fd, st.st_size, build_id);
 	/* Is it being written just now? Then the next look will see all of it. */
 	if (fstat(fd, &after) || after.st_size != st.st_size ||
-	    nanoseconds(&after.st_mtim) != nanoseconds(&st.st_mtim)) {
+	    mt_nanoseconds(&after.st_mtim) != mt_nanoseconds(&st.st_mtim)) {
 		close(fd);
 		return false;
 	}
 	close(fd);
 	file->note.size = st.st_size;
-	file->note.mtime = nanoseconds(&st.st_mtim);
+	file->note.mtime = mt_nanoseconds(&st.st_mtim);
 	if (n == file->note.n_build_id && !memcmp(build_id, file->build_id, n))
 		return false;
 	file->note.n_build_id = n;
