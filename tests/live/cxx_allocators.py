@@ -8,7 +8,6 @@ events with what it wrote down. Prints as allocators.py does, of which this has 
 import concurrent.futures
 import os
 import re
-import subprocess
 import sys
 
 CXX_THREADS, CXX_OVER, FIND_OBJECT, STANDIN = sys.argv[1:5]
@@ -124,19 +123,7 @@ def examine(row, start, base):
 
 
 def examine_row(row):
-    try:
-        row.build()
-    except RuntimeError as e:
-        row.failures.append(str(e))
-        return row
-    for start in STARTS:
-        base = os.path.abspath(f"{row.name()}-{start}")
-        try:
-            row.cells[start] = examine(row, start, base)
-        except (RuntimeError, OSError, ValueError, subprocess.TimeoutExpired) as e:
-            row.failures.append(f"{start}: {e}")
-    os.unlink(row.program)
-    return row
+    return allocators.examine_row(row, STARTS, examine)
 
 
 def main():

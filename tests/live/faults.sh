@@ -74,22 +74,13 @@ is 'a fast reader: nothing lost' $? 0
 made=$(written)
 
 # A reader that takes 100 kB a second; the file is some 700 kB.
-cat >slow.py <<'EOF'
-import sys, time
-while True:
-    data = sys.stdin.buffer.read1(10000)
-    if not data:
-        break
-    sys.stdout.buffer.write(data)
-    time.sleep(len(data) / 100000)
-EOF
 for timeout in inf 0; do
 	code=0
 	{
 		mt-record --pressure-timeout $timeout --ring-size 64K -o - -- \
 			"$WORKLOADS/storm" 1 60013 2>err.txt
 		echo $? >code.txt
-	} | /usr/bin/python3 slow.py >run.mt
+	} | /usr/bin/python3 "$LIVE/slow.py" >run.mt
 	name="a slow reader, --pressure-timeout $timeout"
 	mt-report check run.mt >check.txt 2>&1
 	is "$name: the file is whole" $? 0

@@ -3,15 +3,6 @@
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
-cat >slow.py <<'EOF'
-import sys, time
-while True:
-    data = sys.stdin.buffer.read1(10000)
-    if not data:
-        break
-    sys.stdout.buffer.write(data)
-    time.sleep(len(data) / 100000)
-EOF
 mkfifo pipe
 
 # left NAME CODE: it has ended by itself with a whole file that lacks nothing, and the command runs.
@@ -40,7 +31,7 @@ start()
 		sh -c 'trap "" INT; echo $$ >pid.txt; exec "$@"' sh "$WORKLOADS/storm" 2 100000007 \
 		>out.txt 2>err.txt &
 	recorder=$!
-	/usr/bin/python3 slow.py <pipe >run.mt &
+	/usr/bin/python3 "$LIVE/slow.py" <pipe >run.mt &
 	reader=$!
 }
 start --duration 3s
