@@ -333,6 +333,7 @@ static int add_functions(struct finder *f)
 
 static int scan_image(struct finder *f, bool *found)
 {
+	const char *unseen;
 	bool has_symbols;
 	size_t i;
 	int err;
@@ -345,8 +346,9 @@ static int scan_image(struct finder *f, bool *found)
 		return 0;
 	find_kinds(f);
 	err = add_functions(f);
-	if (!err && !f->scan->n_functions && mt_program_is_opaque(&f->image, has_symbols))
-		add_gap(f, "", "static and stripped: its allocator cannot be found");
+	unseen = mt_program_unseen(&f->image, has_symbols, f->scan->n_functions);
+	if (!err && unseen)
+		add_gap(f, "", unseen);
 	return err;
 }
 

@@ -29,17 +29,23 @@ static bool is_position_independent_program(const struct mt_elf_image *image)
 	return false;
 }
 
-/* A Go program without cgo has no C allocator that could be missed. */
+/* The table of its functions, which strip leaves. */
 static bool is_go(const struct mt_elf_image *image)
 {
-	return mt_elf_image_section(image, ".gopclntab") != NULL;
+	return mt_elf_image_section(image, ".gopclntab") ||
+	       mt_elf_image_section(image, ".data.rel.ro.gopclntab");
 }
 
-bool mt_program_is_opaque(const struct mt_elf_image *image, bool has_symbols)
+const char *mt_program_unseen(const struct mt_elf_image *image, bool has_symbols,
+			      bool has_allocator)
 {
 	const Elf64_Ehdr *ehdr = (const void *)image->bytes;
 
-	if (has_symbols || has_segment(image, PT_INTERP) || is_go(image))
-		return false;
-	return ehdr->e_type == ET_EXEC || is_position_independent_program(image);
+	if (is_go(image))
+		return "Go: what it allocates from its own heap is not seen";
+	if (has_allocator || has_symbols || has_segment(image, PT_INTERP))
+		return NULL;
+	if (ehdr->e_type != ET_EXEC && !is_position_independent_program(image))
+		return NULL;
+	return "static and stripped: its allocator cannot be found";
 }

@@ -9,9 +9,12 @@
 struct mt_elf_image;
 
 /*
- * Is the file a whole program, linked with all it needs, whose functions have no names? It
- * may well have an allocator. has_symbols: there is a symbol table with functions.
+ * Why blocks of the file's own are not seen, static, or NULL: it is a whole program, linked with
+ * all it needs, whose functions have no names, and may well have an allocator; or its language has
+ * a heap that no function as those of C allocates from. has_symbols: there is a symbol table with
+ * functions. has_allocator: functions of it are probed.
  */
-bool mt_program_is_opaque(const struct mt_elf_image *image, bool has_symbols);
+const char *mt_program_unseen(const struct mt_elf_image *image, bool has_symbols,
+			      bool has_allocator);
 
 #endif

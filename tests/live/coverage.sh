@@ -26,6 +26,18 @@ done
 mt-report stat run.mt >stat.txt
 matches 'the report says so' stat.txt "^  not covered  .*/musl: $stripped\$"
 
+# A program in Go has the table of its functions in a section, which strip leaves.
+cat >go.c <<'END'
+__asm__(".section .gopclntab, \"a\"; .long 0xfffffff1; .text");
+#include "malloc_10007.c"
+END
+go_heap='Go: what it allocates from its own heap is not seen'
+gcc -O1 -fno-builtin -I "${source%/*}" -o go go.c && strip go
+record go ./go
+holds 'go: what its C code allocates' '(s["allocations"], 10007)'
+holds 'go: a gap' "([g['reason'] for g in s['coverage_gaps']], ['$go_heap'])"
+is 'go: said in one line' "$(grep -c "^mt-record: not covered: .*/go: $go_heap\$" err.txt)" 1
+
 # Each file once, and what is around it is counted.
 # shellcheck disable=SC2016 # that shell expands it
 record 'in a shell' sh -c './glibc >/dev/null; ./glibc >/dev/null; ./musl >/dev/null; "$0"' \
