@@ -2,45 +2,55 @@
 #include "report/aggregate_impl.h"
 #include "report/timeline.h"
 
-#define AHEAD 16u	/* events; a power of two */
+#define BATCH 16u	/* events: enough that a cache line comes meanwhile */
 
-static void make_change(struct mt_profile *p, const struct mt_change *change)
-{
-	struct mt_tally *stack = &p->stacks[change->stack];
-	struct mt_tally *thread = &p->threads[change->thread].tally;
+#define always_inline inline __attribute__((always_inline))
 
-	mt_tally_change(stack, change->way, change->share, change->epoch);
-	mt_tally_change(thread, change->way, change->share, change->epoch);
-	stack->temporary += change->temporary;
-	thread->temporary += change->temporary;
-}
+/* What becomes of a block, by whom. */
+struct change {
+	struct mt_share share;
+	uint64_t epoch;
+	uint32_t stack;
+	enum mt_tally_way way;
+	bool temporary;
+};
 
 /*
- * A stack's tally is known only now, and most likely in no cache: it is fetched, and changed some
- * changes later. Nothing but the changes themselves, which stay in order, reads it until then.
+ * A stack's tally is known only when its block is, and most likely in no cache: it is fetched then,
+ * and changed at the batch's end. Nothing but the changes themselves, which stay in order, reads
+ * it until then. An event makes two changes at the most.
  */
-static inline void note_change(struct mt_profile *p, const struct mt_live_block *block,
-			       enum mt_tally_way way, struct mt_share share, bool temporary)
+struct changes {
+	struct change of[2 * BATCH];
+	uint32_t n;
+};
+
+static always_inline void note_change(struct mt_profile *p, struct changes *changes,
+				      const struct mt_live_block *block, enum mt_tally_way way,
+				      struct mt_share share, bool temporary)
 {
-	struct mt_change *change = &p->changes[p->n_noted++ % MT_CHANGES];
+	struct mt_tally *thread = &p->threads[block->thread].tally;
 
 	__builtin_prefetch(&p->stacks[block->stack], 1);
-	if (p->n_noted - p->n_changed > MT_CHANGES) {
-		make_change(p, change);
-		p->n_changed++;
-	}
-	change->share = share;
-	change->epoch = p->epoch;
-	change->stack = block->stack;
-	change->thread = block->thread;
-	change->way = way;
-	change->temporary = temporary;
+	changes->of[changes->n++] = (struct change){
+		.share = share, .epoch = p->epoch, .stack = block->stack, .way = way,
+		.temporary = temporary,
+	};
+	mt_tally_change(thread, way, share, p->epoch);
+	thread->temporary += temporary;
 }
 
-static void settle_changes(struct mt_profile *p)
+static always_inline void make_changes(struct mt_profile *p, struct changes *changes)
 {
-	while (p->n_changed != p->n_noted)
-		make_change(p, &p->changes[p->n_changed++ % MT_CHANGES]);
+	const struct change *change = changes->of, *end = change + changes->n;
+	struct mt_tally *stack;
+
+	for (; change < end; change++) {
+		stack = &p->stacks[change->stack];
+		mt_tally_change(stack, change->way, change->share, change->epoch);
+		stack->temporary += change->temporary;
+	}
+	changes->n = 0;
 }
 
 void mt_profile_settle_blocks(struct mt_profile *p, uint32_t space, bool leaked)
@@ -66,23 +76,13 @@ void mt_profile_settle_blocks(struct mt_profile *p, uint32_t space, bool leaked)
 	}
 }
 
-/* What is about to happen to a block: by which thread, where it is looked for. */
-struct step {
-	const struct mt_event *event;
-	uint32_t thread_index;
-	struct mt_thread_state *thread;
-	struct mt_live_space *space;
-	uint64_t hash;
-};
-
 /* The address space that a thread is in now. */
-static inline struct mt_live_space *space_of(struct mt_profile *p, struct mt_thread_state *thread,
-					     uint64_t time)
+static __attribute__((noinline)) struct mt_live_space *find_space(struct mt_profile *p,
+								  struct mt_thread_state *thread,
+								  uint64_t time)
 {
 	uint32_t space;
 
-	if (thread->space && thread->moves == p->moves)
-		return thread->space;
 	space = mt_profile_space_of(p, thread, time);
 	/* Of a process that is in none yet it may be another one soon. */
 	if (thread->process == MT_NONE || p->space_of[thread->process] != MT_NONE) {
@@ -92,50 +92,64 @@ static inline struct mt_live_space *space_of(struct mt_profile *p, struct mt_thr
 	return &p->live.spaces[space];
 }
 
-/* The block goes, but its place is still taken. */
-static inline void drop_block(struct mt_profile *p, const struct mt_live_block *block,
-			      enum mt_tally_way way, struct mt_share share, bool temporary)
+static always_inline struct mt_live_space *space_of(struct mt_profile *p,
+						    struct mt_thread_state *thread, uint64_t time)
 {
-	note_change(p, block, way, share, temporary);
+	if (thread->space && thread->moves == p->moves)
+		return thread->space;
+	return find_space(p, thread, time);
+}
+
+/* The block goes, but its place is still taken. */
+static always_inline void drop_block(struct mt_profile *p, struct changes *changes,
+				     const struct mt_live_block *block, enum mt_tally_way way,
+				     struct mt_share share, bool temporary)
+{
+	note_change(p, changes, block, way, share, temporary);
 	p->bytes -= share.bytes;
 	p->blocks -= share.blocks;
 }
 
-static inline int remove_block(struct mt_profile *p, const struct step *step, size_t place)
+static always_inline int remove_block(struct mt_profile *p, struct mt_live_space *space,
+				      uint64_t hash, size_t place, uint64_t time)
 {
-	if (step->space->children)
-		return mt_live_space_remove(&p->live, (uint32_t)(step->space - p->live.spaces),
-					    place, step->event->time);
-	mt_live_table_remove(&step->space->blocks, step->hash, place);
+	if (space->children)
+		return mt_live_space_remove(&p->live, (uint32_t)(space - p->live.spaces), place,
+					    time);
+	mt_live_table_remove(&space->blocks, hash, place);
 	return 0;
 }
 
 /* What is there was freed, but not seen to be. */
-static __attribute__((noinline)) int drop_conflict(struct mt_profile *p, const struct step *step,
-						   size_t place)
+static __attribute__((noinline)) int drop_conflict(struct mt_profile *p, struct changes *changes,
+						   struct mt_live_space *space, uint64_t hash,
+						   size_t place, uint64_t time)
 {
-	struct mt_live_block old = mt_live_table_block(&step->space->blocks, place);
+	struct mt_live_block old = mt_live_table_block(&space->blocks, place);
 
 	p->totals.conflicts++;
-	drop_block(p, &old, MT_TALLY_WENT, mt_share_of(old.size, p->scope.sample_bytes), false);
-	return remove_block(p, step, place);
+	drop_block(p, changes, &old, MT_TALLY_WENT,
+		   mt_share_of(old.size, p->scope.sample_bytes), false);
+	return remove_block(p, space, hash, place, time);
 }
 
 /* Later than its process's exit: never freed, and never counted as current. */
-static __attribute__((noinline)) void add_late(struct mt_profile *p,
-					       const struct mt_live_block *block,
-					       struct mt_share share)
+static __attribute__((noinline)) void add_late(struct mt_profile *p, struct changes *changes,
+					       struct mt_live_block block, struct mt_share share)
 {
-	note_change(p, block, MT_TALLY_CAME, share, false);
-	note_change(p, block, MT_TALLY_WENT, share, false);
-	mt_profile_keep(p, block->stack, block->thread, share);
+	note_change(p, changes, &block, MT_TALLY_CAME, share, false);
+	note_change(p, changes, &block, MT_TALLY_WENT, share, false);
+	mt_profile_keep(p, block.stack, block.thread, share);
 }
 
-static inline int add_block(struct mt_profile *p, const struct step *step)
+static always_inline int add_block(struct mt_profile *p, struct changes *changes,
+				   const struct mt_event *event, uint32_t thread_index,
+				   uint64_t hash, uint64_t sample_bytes)
 {
-	const struct mt_event *event = step->event;
-	struct mt_share share = mt_share_of(event->size, p->scope.sample_bytes);
-	struct mt_live_block block = { .size = event->size, .thread = step->thread_index };
+	struct mt_thread_state *thread = &p->threads[thread_index];
+	struct mt_live_space *space = space_of(p, thread, event->time);
+	struct mt_share share = mt_share_of(event->size, sample_bytes);
+	struct mt_live_block block = { .size = event->size, .thread = thread_index };
 	size_t place;
 	int err;
 
@@ -147,38 +161,37 @@ static inline int add_block(struct mt_profile *p, const struct step *step)
 	}
 	p->totals.all.allocations += share.blocks;
 	p->totals.all.allocated_bytes += share.bytes;
-	if (step->space->gone) {
-		add_late(p, &block, share);
+	if (space->gone) {
+		add_late(p, changes, block, share);
 		return 0;
 	}
 
-	place = mt_live_table_find(&step->space->blocks, step->hash, event->addr);
+	place = mt_live_table_find(&space->blocks, hash, event->addr);
 	if (place != MT_NO_BLOCK) {
-		err = drop_conflict(p, step, place);
+		err = drop_conflict(p, changes, space, hash, place, event->time);
 		if (err)
 			return err;
 	}
-	err = mt_live_table_add(&step->space->blocks, step->hash, event->addr, &block,
-				event->time);
+	err = mt_live_table_add(&space->blocks, hash, event->addr, &block, event->time);
 	if (err)
 		return err;
-	step->thread->last_addr = event->addr;
-	step->thread->unmatched = 0;
-	note_change(p, &block, MT_TALLY_CAME, share, false);
+	thread->last_addr = event->addr;
+	thread->unmatched = 0;
+	note_change(p, changes, &block, MT_TALLY_CAME, share, false);
 	p->bytes += share.bytes;
 	p->blocks += share.blocks;
 	mt_profile_raise_peak(p, event->time);
 	return 0;
 }
 
-static __attribute__((noinline)) void release_nothing(struct mt_profile *p,
-						      const struct step *step, bool freed)
+static __attribute__((noinline)) void release_nothing(struct mt_profile *p, uint64_t addr,
+						      struct mt_thread_state *thread,
+						      struct mt_live_space *space, bool freed)
 {
 	bool counts = freed && !p->scope.sample_bytes;
 
 	p->totals.all.frees += counts;
-	if (mt_live_space_inherited(&p->live, (uint32_t)(step->space - p->live.spaces),
-				    step->event->addr)) {
+	if (mt_live_space_inherited(&p->live, (uint32_t)(space - p->live.spaces), addr)) {
 		p->totals.inherited_frees++;
 	} else if (p->disabled) {
 		/* Most likely allocated unseen, and then no part of what is reported. */
@@ -186,38 +199,38 @@ static __attribute__((noinline)) void release_nothing(struct mt_profile *p,
 		p->totals.all.frees -= counts;
 	} else {
 		p->totals.unmatched_frees++;
-		step->thread->unmatched += freed;
+		thread->unmatched += freed;
 	}
 }
 
 /* freed: not given to realloc. */
-static inline int release_block(struct mt_profile *p, const struct step *step, bool freed)
+static always_inline int release_block(struct mt_profile *p, struct changes *changes,
+				       const struct mt_event *event, uint32_t thread_index,
+				       uint64_t hash, uint64_t sample_bytes, bool freed)
 {
-	struct mt_thread_state *thread = step->thread;
-	struct mt_live_table *table = &step->space->blocks;
+	struct mt_thread_state *thread = &p->threads[thread_index];
+	struct mt_live_space *space = space_of(p, thread, event->time);
 	struct mt_live_block block;
 	struct mt_share share;
 	bool latest, temporary;
 	size_t place;
 
-	place = step->space->gone ? MT_NO_BLOCK :
-				    mt_live_table_find(table, step->hash, step->event->addr);
+	place = space->gone ? MT_NO_BLOCK : mt_live_table_find(&space->blocks, hash, event->addr);
 	if (place == MT_NO_BLOCK) {
-		release_nothing(p, step, freed);
+		release_nothing(p, event->addr, thread, space, freed);
 		return 0;
 	}
-	block = mt_live_table_block(table, place);
-	share = mt_share_of(block.size, p->scope.sample_bytes);
-	latest = thread->last_addr == step->event->addr;
+	block = mt_live_table_block(&space->blocks, place);
+	share = mt_share_of(block.size, sample_bytes);
+	latest = thread->last_addr == event->addr;
 	/* The thread may have allocated something that was not sampled. */
-	temporary = freed & latest & (block.thread == step->thread_index) &
-		    !p->scope.sample_bytes;
+	temporary = freed & latest & (block.thread == thread_index) & !sample_bytes;
 	p->totals.all.frees += freed ? share.blocks : 0;
 	p->totals.all.temporary += temporary;
 	thread->unmatched = 0;
 	thread->last_addr = latest ? 0 : thread->last_addr;
-	drop_block(p, &block, freed ? MT_TALLY_FREED : MT_TALLY_WENT, share, temporary);
-	return remove_block(p, step, place);
+	drop_block(p, changes, &block, freed ? MT_TALLY_FREED : MT_TALLY_WENT, share, temporary);
+	return remove_block(p, space, hash, place, event->time);
 }
 
 /* Neither adds nor releases a block, or has no address. */
@@ -239,64 +252,70 @@ static inline uint32_t thread_of(const struct mt_profile *p, const struct mt_eve
 	return event->thread < p->n_threads ? event->thread : p->n_threads;
 }
 
-static inline int take_block(struct mt_profile *p, const struct mt_event *event, uint64_t hash)
+static always_inline int take_event(struct mt_profile *p, struct changes *changes,
+				    const struct mt_event *event, uint64_t hash,
+				    uint64_t sample_bytes)
 {
-	struct step step = { .event = event, .hash = hash, .thread_index = thread_of(p, event) };
+	uint32_t thread = thread_of(p, event);
+	bool frees = event->type == MT_EV_FREE;
 
-	if (!event->addr) {
-		pass_over(p, event);
-		return 0;
-	}
-	step.thread = &p->threads[step.thread_index];
-	step.space = space_of(p, step.thread, event->time);
-	if (mt_event_allocates(event->type)) {
+	if (mt_event_allocates(event->type) && event->addr) {
 		p->totals.by_type[event->type]++;
-		return add_block(p, &step);
+		return add_block(p, changes, event, thread, hash, sample_bytes);
 	}
-	if (event->type == MT_EV_FREE) {
-		p->totals.by_type[event->type]++;
-		return release_block(p, &step, true);
+	if ((frees || event->type == MT_EV_GIVE_UP) && event->addr) {
+		p->totals.by_type[MT_EV_FREE] += frees;
+		/* A realloc that gave nothing back (size 0) was a free. */
+		return release_block(p, changes, event, thread, hash, sample_bytes,
+				     frees || !event->old_addr);
 	}
-	/* A realloc that gave nothing back (size 0) was a free. */
-	return release_block(p, &step, !event->old_addr);
+	pass_over(p, event);
+	return 0;
 }
 
 /*
- * Live blocks are more than the caches hold: where an event will look is fetched early. NULL, or
- * what to fetch: __builtin_prefetch() takes anything, and GCC leaves out the call of a function
- * that only prefetches.
+ * Live blocks are more than the caches hold: where the next events will look is fetched early, if
+ * it is known by now. For all of them the hashes of their addresses.
  */
-static inline const void *look_ahead(const struct mt_profile *p, const struct mt_event *event,
-				     uint64_t *ret_hash)
+static always_inline void look_ahead(const struct mt_profile *p, const struct mt_event *events,
+				     size_t n, uint64_t *hashes)
 {
-	const struct mt_live_space *space = p->threads[thread_of(p, event)].space;
+	const struct mt_live_space *space;
+	size_t i;
 
-	*ret_hash = mt_key_hash(event->addr);
-	return space && space->blocks.buckets ? mt_live_table_home(&space->blocks, *ret_hash) :
-						NULL;
+	for (i = 0; i < n; i++) {
+		hashes[i] = mt_key_hash(events[i].addr);
+		space = p->threads[thread_of(p, &events[i])].space;
+		if (space)
+			mt_live_table_prefetch(&space->blocks, hashes[i]);
+	}
+}
+
+/* sample_bytes is the scope's: a constant, where it can be. */
+static always_inline int take_blocks(struct mt_profile *p, const struct mt_event *events, size_t n,
+				     uint64_t sample_bytes)
+{
+	uint64_t hashes[2][BATCH];
+	struct changes changes = { .n = 0 };
+	size_t i, here, next = n < BATCH ? n : BATCH;
+	unsigned int turn = 0;
+	int err = 0;
+
+	look_ahead(p, events, next, hashes[0]);
+	for (; n && !err; n -= here, events += here) {
+		here = next;
+		next = n - here < BATCH ? n - here : BATCH;
+		look_ahead(p, events + here, next, hashes[!turn]);
+		for (i = 0; i < here && !err; i++)
+			err = take_event(p, &changes, &events[i], hashes[turn][i], sample_bytes);
+		make_changes(p, &changes);
+		turn = !turn;
+	}
+	return err;
 }
 
 int mt_profile_take_blocks(struct mt_profile *p, const struct mt_event *events, size_t n)
 {
-	uint64_t hashes[AHEAD], hash;
-	size_t i, fetched = 0;
-	int err = 0;
-
-	for (; fetched < n && fetched < AHEAD; fetched++)
-		__builtin_prefetch(look_ahead(p, &events[fetched], &hashes[fetched]), 1);
-	for (i = 0; i < n && !err; i++) {
-		hash = hashes[i % AHEAD];
-		if (fetched < n) {
-			__builtin_prefetch(look_ahead(p, &events[fetched],
-						      &hashes[fetched % AHEAD]), 1);
-			fetched++;
-		}
-		if (mt_event_allocates(events[i].type) || events[i].type == MT_EV_FREE ||
-		    events[i].type == MT_EV_GIVE_UP)
-			err = take_block(p, &events[i], hash);
-		else
-			pass_over(p, &events[i]);
-	}
-	settle_changes(p);
-	return err;
+	return p->scope.sample_bytes ? take_blocks(p, events, n, p->scope.sample_bytes) :
+				       take_blocks(p, events, n, 0);
 }

@@ -17,17 +17,6 @@ enum mt_region_fate {
 	MT_REGION_DISCARDED,	/* by exec */
 };
 
-/* Of the tallies of a stack and a thread. */
-struct mt_change {
-	struct mt_share share;
-	uint64_t epoch;
-	uint32_t stack, thread;
-	enum mt_tally_way way;
-	bool temporary;
-};
-
-#define MT_CHANGES 32u	/* a power of two */
-
 struct mt_thread_state {
 	struct mt_tally tally;
 	uint64_t last_addr;	/* its latest allocation, unless freed; 0: none */
@@ -63,10 +52,6 @@ struct mt_profile {
 	uint32_t n_threads;
 	struct mt_totals *processes;
 	uint32_t n_processes;
-
-	/* A ring of changes that wait until their stack's tally is in the cache. */
-	struct mt_change changes[MT_CHANGES];
-	uint32_t n_changed, n_noted;	/* of all */
 };
 
 /* Slot of a stack id's tally. 0, -ENOMEM, -MT_E_LIMIT. */

@@ -23,6 +23,7 @@ void mt_id_map_release(struct mt_id_map *map)
 static int make_room(struct mt_id_map *map, uint32_t id)
 {
 	uint32_t n = map->n_small ? map->n_small : SMALL_FIRST;
+	const struct mt_key_entry *slot, *end = map->table.slots + map->table.cap;
 	uint32_t *small;
 
 	if (id / SMALL_EACH > SMALL_FIRST / SMALL_EACH + map->n / 2)
@@ -37,6 +38,10 @@ static int make_room(struct mt_id_map *map, uint32_t id)
 	mt_pages_free(map->small, map->n_small, sizeof(*map->small));
 	map->small = small;
 	map->n_small = n;
+	/* What has come before it was small enough. */
+	for (slot = map->table.slots; slot < end; slot++)
+		if (slot->key && mt_id_map_id(slot->key) < n)
+			small[mt_id_map_id(slot->key)] = slot->value + 1;
 	return 0;
 }
 

@@ -12,13 +12,18 @@
 struct mt_id_map {
 	uint32_t n;
 	uint32_t n_small;
-	uint32_t *small;		/* by id: slot + 1; 0: none, or it is in the table */
+	uint32_t *small;		/* by id: slot + 1; 0: none */
 	struct mt_key_table table;	/* keyed by id, shifted to where addresses differ */
 };
 
 static inline uint64_t mt_id_map_key(uint32_t id)
 {
 	return ((uint64_t)id + 1) << 4;
+}
+
+static inline uint32_t mt_id_map_id(uint64_t key)
+{
+	return (uint32_t)((key >> 4) - 1);
 }
 
 void mt_id_map_init(struct mt_id_map *map);
@@ -35,8 +40,8 @@ static inline uint32_t mt_id_map_find(const struct mt_id_map *map, uint32_t id)
 {
 	const struct mt_key_entry *entry;
 
-	if (id < map->n_small && map->small[id])
-		return map->small[id] - 1;
+	if (id < map->n_small)
+		return map->small[id] - 1;	/* none: UINT32_MAX */
 	entry = mt_key_table_find(&map->table, mt_id_map_key(id));
 	return entry ? entry->value : UINT32_MAX;
 }

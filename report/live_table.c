@@ -118,8 +118,8 @@ int mt_live_table_make_room(struct mt_live_table *table)
 	uint64_t addr;
 
 	grown.n_buckets = table->n_buckets ? table->n_buckets * 2 : FIRST_BUCKETS;
-	/* Five eighths of all places: few blocks are not where they belong. */
-	grown.n_max = grown.n_buckets * 5 / 2;
+	/* Half of all places: few blocks are not where they belong. */
+	grown.n_max = grown.n_buckets * MT_BUCKET_BLOCKS / 2;
 	grown.shift = 64 - (unsigned int)__builtin_ctzll(grown.n_buckets);
 	grown.times = NULL;
 	grown.buckets = mt_pages_alloc(grown.n_buckets, sizeof(*grown.buckets));
@@ -132,9 +132,8 @@ int mt_live_table_make_room(struct mt_live_table *table)
 	     place = mt_live_table_next(table, place + 1)) {
 		addr = mt_live_table_addr(table, place);
 		new = mt_live_table_take_place(&grown, mt_key_hash(addr), addr);
-		grown.buckets[new / MT_BUCKET_BLOCKS].at[new % MT_BUCKET_BLOCKS].packed =
-			table->buckets[place / MT_BUCKET_BLOCKS].at[place % MT_BUCKET_BLOCKS]
-			.packed;
+		mt_live_table_entry(&grown, new)->packed =
+			mt_live_table_entry(table, place)->packed;
 		if (grown.timed)
 			grown.times[new] = table->times[place];
 	}

@@ -32,11 +32,13 @@ struct mt_live_block {
 #define MT_PACKED_STACK_BITS 24u
 #define MT_PACKED_SIZE_BITS 27u
 
+struct mt_live_entry {
+	uint64_t addr;		/* 0: free */
+	uint64_t packed;
+};
+
 struct mt_live_bucket {
-	struct {
-		uint64_t addr;	/* 0: free */
-		uint64_t packed;
-	} at[MT_BUCKET_BLOCKS];
+	struct mt_live_entry at[MT_BUCKET_BLOCKS];
 } __attribute__((aligned(MT_CACHE_LINE)));
 
 _Static_assert(sizeof(struct mt_live_bucket) == MT_CACHE_LINE, "one cache line");
@@ -56,11 +58,21 @@ struct mt_live_table {
 
 void mt_live_table_release(struct mt_live_table *table);
 
-/* The bucket where what has this hash belongs, if there are any buckets. */
-static inline const struct mt_live_bucket *mt_live_table_home(const struct mt_live_table *table,
-							      uint64_t hash)
+/* Have what is read for an address with this hash in the cache soon. */
+static inline __attribute__((always_inline)) void
+mt_live_table_prefetch(const struct mt_live_table *table, uint64_t hash)
 {
-	return &table->buckets[hash >> table->shift];
+	if (table->buckets) {
+		__builtin_prefetch(&table->buckets[hash >> table->shift], 1);
+		__builtin_prefetch(&table->passed[hash >> table->shift]);
+	}
+}
+
+/* Buckets are entries without anything in between. */
+static inline struct mt_live_entry *mt_live_table_entry(const struct mt_live_table *table,
+							size_t place)
+{
+	return &table->buckets[0].at[0] + place;
 }
 
 /* Which of a bucket's places have addr, as bits. */
@@ -95,14 +107,13 @@ static inline size_t mt_live_table_find(const struct mt_live_table *table, uint6
 
 static inline uint64_t mt_live_table_addr(const struct mt_live_table *table, size_t place)
 {
-	return table->buckets[place / MT_BUCKET_BLOCKS].at[place % MT_BUCKET_BLOCKS].addr;
+	return mt_live_table_entry(table, place)->addr;
 }
 
 static inline struct mt_live_block mt_live_table_block(const struct mt_live_table *table,
 						       size_t place)
 {
-	uint64_t packed = table->buckets[place / MT_BUCKET_BLOCKS].at[place % MT_BUCKET_BLOCKS]
-			  .packed;
+	uint64_t packed = mt_live_table_entry(table, place)->packed;
 
 	if (packed & MT_PACKED_WHOLE)
 		return table->whole[packed & UINT32_MAX];
@@ -154,18 +165,21 @@ static inline int mt_live_table_add(struct mt_live_table *table, uint64_t hash, 
 {
 	uint64_t packed = block->size << (MT_PACKED_STACK_BITS + MT_PACKED_THREAD_BITS) |
 			  (uint64_t)block->stack << MT_PACKED_THREAD_BITS | block->thread;
+	struct mt_live_block whole;
 	size_t place;
 	int err = 0;
 
 	if (table->n >= table->n_max)
 		err = mt_live_table_make_room(table);
 	if (!err && (block->size >> MT_PACKED_SIZE_BITS || block->stack >> MT_PACKED_STACK_BITS ||
-		     block->thread >> MT_PACKED_THREAD_BITS))
-		err = mt_live_table_keep_whole(table, block, &packed);
+		     block->thread >> MT_PACKED_THREAD_BITS)) {
+		whole = *block;
+		err = mt_live_table_keep_whole(table, &whole, &packed);
+	}
 	if (err)
 		return err;
 	place = mt_live_table_take_place(table, hash, addr);
-	table->buckets[place / MT_BUCKET_BLOCKS].at[place % MT_BUCKET_BLOCKS].packed = packed;
+	mt_live_table_entry(table, place)->packed = packed;
 	if (table->timed)
 		table->times[place] = time;
 	table->n++;
@@ -174,11 +188,11 @@ static inline int mt_live_table_add(struct mt_live_table *table, uint64_t hash, 
 
 static inline void mt_live_table_remove(struct mt_live_table *table, uint64_t hash, size_t place)
 {
+	struct mt_live_entry *entry = mt_live_table_entry(table, place);
+	uint64_t addr = entry->addr, packed = entry->packed;
 	size_t bucket = place / MT_BUCKET_BLOCKS;
-	uint64_t addr = table->buckets[bucket].at[place % MT_BUCKET_BLOCKS].addr;
-	uint64_t packed = table->buckets[bucket].at[place % MT_BUCKET_BLOCKS].packed;
 
-	table->buckets[bucket].at[place % MT_BUCKET_BLOCKS].addr = 0;
+	entry->addr = 0;
 	table->n--;
 	if (packed & MT_PACKED_WHOLE)
 		mt_live_table_forget_whole(table, packed);

@@ -143,8 +143,8 @@ static void crowd(size_t bucket, uint32_t n)
 Test(live_table, finds_what_is_not_where_it_belongs)
 {
 	crowd(3, 5);
-	crowd(3, 39);
-	crowd(15, 39);
+	crowd(3, 32);
+	crowd(15, 32);
 }
 
 /* As if more had passed than can be counted. */
