@@ -84,6 +84,7 @@ struct mt_header {
 	const char *watch;		/* "tracepoint", "fentry" */
 	const char *attach;		/* "multi", "perf", "session" */
 	const char *mapping_source;	/* "perf", "proc" */
+	uint64_t attached_pid;		/* of a process that ran before; 0: a command was started */
 	const char *cwd;
 	uint32_t n_args;
 	const char **args;		/* the command line */

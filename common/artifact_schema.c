@@ -30,6 +30,7 @@ static const struct mt_field header_fields[] = {
 	F(STR, watch),
 	F(STR, attach),
 	F(STR, mapping_source),
+	F(MAYBE_U64, attached_pid),
 	F(STR, cwd),
 	COUNTED(mt_header, STRS, args, n_args, MT_ARGS_MAX),
 #undef F

@@ -71,6 +71,9 @@ struct mt_recorder {
 /* Fills error; returns status. */
 int mt_recorder_fail(struct mt_recorder *rec, int status, const char *what, int err);
 
+/* Empties the output and begins the file with its header. 0, -ENOMEM, -errno. */
+int mt_recorder_open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer);
+
 /* 0, or an exit status and a line in error. */
 int mt_recorder_start(struct mt_recorder *rec);
 

@@ -10,14 +10,11 @@
 #include <unistd.h>
 
 #include "bpf/mt_ring.h"
-#include "common/artifact.h"
-#include "common/version.h"
 #include "record/adopt.h"
 #include "record/allocators.h"
 #include "record/attachable.h"
 #include "record/clock.h"
 #include "record/closure.h"
-#include "record/code_mask.h"
 #include "record/control.h"
 #include "record/coverage.h"
 #include "record/decode.h"
@@ -338,56 +335,6 @@ static int introduce(void *arg, struct mt_decoder *decoder)
 	return mt_decoder_start_process(decoder, rec->root_pid, rec->start_time, "");
 }
 
-static int open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
-{
-	struct timespec realtime;
-	struct mt_header header = {
-		.format_version = MT_FORMAT_VERSION,
-		.min_reader_version = 1,
-		.producer = "mt-record " MT_VERSION,
-		.byte_order = "little",
-		.clock = "monotonic",
-		.start_time = rec->start_time,
-		.page_size = sysconf(_SC_PAGESIZE),
-		.code_mask = mt_code_mask(),
-		.stack_size = rec->opts->stack_size,
-		.ring_size = rec->events_room.size,
-		.stack_ring_size = rec->stacks_room.size,
-		.sample_bytes = rec->opts->sample_bytes,
-		.watch = mt_watch_name(mt_programs_watch(rec->programs)),
-		.attach = mt_attach_mode_name(rec->attach_mode),
-		.mapping_source = "perf",
-		.n_args = rec->opts->n_command,
-		.args = (const char **)rec->opts->command,
-	};
-	struct utsname uts;
-	char *cwd;
-	int err;
-
-	if (rec->opts->sample_bytes) {
-		/* Who does not know of it would take what was recorded for all there was. */
-		header.format_version = MT_FORMAT_VERSION_SAMPLED;
-		header.min_reader_version = MT_FORMAT_VERSION_SAMPLED;
-	}
-	if (uname(&uts))
-		return -errno;
-	clock_gettime(CLOCK_REALTIME, &realtime);
-	header.start_realtime = mt_nanoseconds(&realtime) - (mt_now() - rec->start_time);
-	header.kernel = uts.release;
-	header.hostname = uts.nodename;
-	header.arch = uts.machine;
-	cwd = getcwd(NULL, 0);
-	header.cwd = cwd ? cwd : "";
-
-	/* Only now is an older recording of this name given up. Pipes cannot be truncated. */
-	if (ftruncate(rec->output_fd, 0) && errno != EINVAL)
-		err = -errno;
-	else
-		err = mt_writer_open(rec->output_fd, &header, ret_writer);
-	free(cwd);
-	return err;
-}
-
 static int start_writing(struct mt_recorder *rec)
 {
 	struct mt_pipeline_sources sources = {
@@ -397,7 +344,7 @@ static int start_writing(struct mt_recorder *rec)
 		.introduce = introduce, .introduce_arg = rec,
 	};
 	struct mt_writer *writer = NULL;
-	int err = open_writer(rec, &writer);
+	int err = mt_recorder_open_writer(rec, &writer);
 
 	rec->paused = rec->opts->start_disabled;
 	if (!err && rec->paused)

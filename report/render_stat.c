@@ -362,7 +362,9 @@ int mt_render_stat(const struct mt_stat_report *report, const struct mt_style *s
 		mt_text_put_clean(report->problems[i], out);
 		putc('\n', out);
 	}
-	put_text("Command", command, out);
+	put_key("Command", out);
+	mt_text_put_command(command, report->run->header, out);
+	putc('\n', out);
 	free(command);
 	put_header(report->run, out);
 	put_between(report, out);

@@ -125,6 +125,14 @@ void mt_text_put_clean(const char *text, FILE *out)
 	}
 }
 
+void mt_text_put_command(const char *command, const struct mt_header *header, FILE *out)
+{
+	mt_text_put_clean(command, out);
+	if (header->attached_pid)
+		fprintf(out, "%sprocess %" PRIu64 ", attached to while it ran",
+			*command ? "; " : "", header->attached_pid);
+}
+
 void mt_text_put_name(const struct mt_location *location, size_t max, FILE *out)
 {
 	char *name;

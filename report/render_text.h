@@ -45,6 +45,9 @@ size_t mt_text_control(const char *text);
 /* Text without what would break a line or drive a terminal: such characters become ?. */
 void mt_text_put_clean(const char *text, FILE *out);
 
+/* The command line, and if a process was attached to, which. */
+void mt_text_put_command(const char *command, const struct mt_header *header, FILE *out);
+
 /* A mark's name, with #N if it is not the first one of that name. */
 void mt_text_put_mark(const struct mt_moment *moment, FILE *out);
 

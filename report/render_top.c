@@ -61,7 +61,7 @@ static void put_summary(const struct mt_top_report *report, FILE *out)
 	char buf[2][MT_TEXT_MAX];
 
 	fputs("Command    ", out);
-	mt_text_put_clean(report->command, out);
+	mt_text_put_command(report->command, report->header, out);
 	if (report->from) {
 		fputs("\nBetween    ", out);
 		mt_text_put_mark(report->from, out);

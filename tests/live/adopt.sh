@@ -46,6 +46,8 @@ attach_once()
 	matches "$1: nobody was stopped" err.txt '; 0 stops,'
 	mt-report stat --json run.mt >stat.json 2>/dev/null
 	holds "$1: nothing lost" 'sum(s["lost"].values()) == 0'
+	holds "$1: whom" "(s['attached_pid'], s['command'], s['cwd']) == \
+		($target, ['$WORKLOADS/adopted', '$library', '$threads'], '$PWD')"
 	holds "$1: one process, all its threads" "([s['processes'], s['threads']], [1, $threads + 1])"
 	is "$1: calls" "$(folded count ';asked;')" $((263 + 271))
 	is "$1: bytes" "$(folded bytes ';asked;')" $((263 * 59 + 271 * 61))
@@ -65,6 +67,8 @@ start_target
 for i in $(seq 20); do
 	attach_once "attached, $i"
 done
+matches 'whom, for people' <(mt-report top run.mt) \
+	"^Command    $WORKLOADS/adopted $library $threads; process $target, attached to while it ran\$"
 holds 'both allocators are named' \
 	'{"libc", "libjemalloc"} <= {a["path"].split("/")[-1].split(".")[0] for a in s["allocators"]}'
 end_target 'after 20 times'

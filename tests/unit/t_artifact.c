@@ -74,6 +74,26 @@ Test(artifact, sampling_is_said_if_there_is_any)
 	check_header(block.header, &header);
 }
 
+/* The same of one that was attached to a process. */
+Test(artifact, attached_process_is_said_if_there_is_one)
+{
+	static const char key[] = "attached_pid";
+	struct mt_header header = fixture_header;
+
+	header.attached_pid = 0;
+	cr_assert_eq(mt_encode_header(&buf, &header), 0);
+	cr_assert_null(memmem(buf.data, buf.len, key, strlen(key)));
+	decode_as(MT_BLOCK_HEADER, 1);
+	cr_assert_eq(block.header->attached_pid, 0);
+
+	mt_buf_reset(&buf);
+	header.attached_pid = 4194303;
+	cr_assert_eq(mt_encode_header(&buf, &header), 0);
+	decode_as(MT_BLOCK_HEADER, 1);
+	cr_assert_eq(block.header->attached_pid, 4194303);
+	check_header(block.header, &header);
+}
+
 #define ROUND_TRIP(name, KIND, member, check) \
 Test(artifact, name##_round_trip) \
 { \
