@@ -14,6 +14,7 @@
 #include "bpf/mt_ring.h"
 #include "record/process_state.h"
 #include "record/process_walk.h"
+#include "record/resume.h"
 #include "record/ring.h"
 #include "record/stop_table.h"
 
@@ -36,16 +37,20 @@ struct mt_guardian {
 	struct shared *shared;
 };
 
+/* They have got stop signals of somebody else back, and may stand still for these. */
+static struct mt_stop_table passed_on;
+
 /* Not whom somebody else has stopped too. */
 static void resume(int pid, int processes_fd)
 {
 	__u32 key = (__u32)pid;
 	__u64 flags;
 
-	if (pid <= 0 || mt_process_state(pid) != 'T' ||
+	if (pid <= 0 || mt_stop_table_has(&passed_on, pid) || mt_process_state(pid) != 'T' ||
 	    (!bpf_map_lookup_elem(processes_fd, &key, &flags) && flags & MT_PROCESS_HELD))
 		return;
-	kill(pid, SIGCONT);
+	if (mt_resume(pid, -1) > 0)
+		mt_stop_table_set(&passed_on, pid, true);
 }
 
 /* The programs stop whoever writes while a ring is nearly full, without a request for each. */

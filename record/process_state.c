@@ -82,29 +82,50 @@ char mt_thread_state(int pid, int tid)
 	return state < 0 ? 0 : (char)state;
 }
 
-/* Has SIGSTOP been sent, and not been taken yet? */
-static bool stop_is_pending(int pid)
+/* A line of a status file. It may be of any length: there can be thousands of groups. */
+static void read_pending(const char *line, struct mt_pending *pending)
 {
-	static const char *const fields[] = { "\nSigPnd:", "\nShdPnd:" };
-	char text[4096], *at;
-	unsigned long long pending = 0;
-	size_t i;
+	if (strncmp(line, "SigPnd:", 7) == 0)
+		pending->thread = strtoull(line + 7, NULL, 16);
+	else if (strncmp(line, "ShdPnd:", 7) == 0)
+		pending->process = strtoull(line + 7, NULL, 16);
+}
+
+int mt_thread_pending(int pid, int tid, struct mt_pending *ret_pending)
+{
+	struct mt_pending pending = {};
+	char text[1024], *at, *end;
+	size_t kept = 0;
 	ssize_t n;
 	int fd;
 
-	snprintf(text, sizeof(text), "/proc/%d/status", pid);
+	snprintf(text, sizeof(text), "/proc/%d/task/%d/status", pid, tid);
 	fd = open(text, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	for (i = 0; i < MT_ARRAY_SIZE(fields); i++) {
-		at = strstr(text, fields[i]);
-		if (at)
-			pending |= strtoull(at + strlen(fields[i]), NULL, 16);
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+		text[kept + n] = '\0';
+		for (at = text; (end = strchr(at, '\n')); at = end + 1)
+			read_pending(at, &pending);
+		/* What follows belongs to the rest of the line, unless that is too long to matter. */
+		kept = strlen(at) < sizeof(text) / 2 ? strlen(at) : 1;
+		memmove(text, at, kept);
 	}
-	return pending >> (SIGSTOP - 1) & 1;
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	if (n)
+		return (int)n;
+	*ret_pending = pending;
+	return 0;
+}
+
+/* Has SIGSTOP been sent, and not been taken yet? */
+static bool stop_is_pending(int pid)
+{
+	struct mt_pending pending;
+
+	return !mt_thread_pending(pid, pid, &pending) &&
+	       (pending.thread | pending.process) >> (SIGSTOP - 1) & 1;
 }
 
 int mt_process_all_stopped(int pid)

@@ -16,6 +16,15 @@ char mt_thread_state(int pid, int tid);
  */
 int mt_process_look(int pid, char *ret_state, uint64_t *ret_start);
 
+/* Signals that have been sent and not been taken yet, the lowest bit for signal 1. */
+struct mt_pending {
+	uint64_t thread;
+	uint64_t process;	/* for whichever of its threads */
+};
+
+/* -ESRCH, -errno. */
+int mt_thread_pending(int pid, int tid, struct mt_pending *ret_pending);
+
 /*
  * 1: every thread stands still, or sleeps where it meets a stop that has been sent before it runs
  * any code; 0: not yet; -ESRCH: the process is gone; -errno: it cannot be seen.

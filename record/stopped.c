@@ -10,6 +10,7 @@
 #include "record/clock.h"
 #include "record/process_state.h"
 #include "record/programs.h"
+#include "record/resume.h"
 #include "record/stop_table.h"
 
 #define LOOK_PAUSE_NS 20000
@@ -142,8 +143,10 @@ static int send_signal(struct mt_stopped *stopped, const struct one *one, int si
 		mt_programs_unstop(stopped->programs, one->pid);
 	if (sig == SIGCONT && flags & MT_PROCESS_HELD)
 		goto out_close;
-	if (pidfd < 0 ? kill(one->pid, sig) :
-	    syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0))
+	if (sig == SIGCONT)
+		mt_resume(one->pid, pidfd);
+	else if (pidfd < 0 ? kill(one->pid, sig) :
+		 syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0))
 		err = -errno;
 out_close:
 	if (pidfd >= 0)
@@ -168,7 +171,7 @@ int mt_stopped_add(struct mt_stopped *stopped, int pid, enum mt_stop_reason reas
 	fresh.space = mt_programs_process_flags(stopped->programs, pid) >> MT_PROCESS_SPACE_SHIFT;
 	err = remember(stopped, &fresh, &one);
 	if (err)
-		kill(pid, SIGCONT);
+		mt_resume(pid, -1);
 	return err ? err : 1;
 }
 
@@ -284,7 +287,7 @@ static void resume_marked(void *arg, int pid, uint64_t flags)
 	if (!(flags & MARKS) || flags & MT_PROCESS_HELD)
 		return;
 	mt_programs_unstop(arg, pid);
-	kill(pid, SIGCONT);
+	mt_resume(pid, -1);
 }
 
 void mt_stopped_end(struct mt_programs *programs)

@@ -151,6 +151,27 @@ Test(guardian, resumes_what_a_killed_recorder_had_stopped, .init = setup, .fini 
 	cr_expect_eq(mt_process_state(held), 'T');
 }
 
+/* A stop signal of somebody else's is not lost with ours, and what it does is left alone. */
+Test(guardian, leaves_stopped_who_was_told_to_stop_meanwhile, .init = setup, .fini = teardown,
+     .timeout = 60)
+{
+	siginfo_t info = {};
+	int status;
+
+	/* Not in an orphaned group, where the signal would do nothing. */
+	cr_assert_eq(setpgid(listed, listed), 0);
+	cr_assert_eq(waitid(P_PID, listed, &info, WSTOPPED), 0);
+	cr_assert_eq(kill(listed, SIGTSTP), 0);
+	cr_assert_eq(kill(recorder, SIGKILL), 0);
+	cr_assert_eq(waitid(P_PID, listed, &info, WSTOPPED), 0);
+	cr_expect_eq(info.si_status, SIGTSTP);
+	cr_assert_eq(waitpid(recorder, &status, 0), recorder);
+	/* It looks for a while whether somebody stands still. */
+	cr_expect_gt(waitpid(-1, &status, 0), 0);
+	cr_expect_eq(mt_process_state(listed), 'T');
+	cr_expect_eq(mt_process_state(marked), 'S');
+}
+
 Test(guardian, does_nothing_if_the_recorder_ends_well, .init = setup, .fini = teardown)
 {
 	int status;

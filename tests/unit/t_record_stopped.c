@@ -145,6 +145,24 @@ Test(record_stopped, held_meanwhile)
 	cr_assert_eq(mt_process_state(child), 'T');
 }
 
+/* Somebody else's stop signal that came meanwhile is not lost with ours. */
+Test(record_stopped, told_to_stop_meanwhile)
+{
+	siginfo_t info = {};
+
+	/* Not in an orphaned group, where the signal would do nothing. */
+	cr_assert_eq(setpgid(child, child), 0);
+	cr_assert_eq(mt_stopped_stop(stopped, child, MT_STOP_PRESSURE), 1);
+	cr_assert_eq(mt_stopped_wait(stopped, child, UINT64_MAX, NULL, NULL), 0);
+	cr_assert_eq(waitid(P_PID, child, &info, WSTOPPED), 0);
+	cr_assert_eq(kill(child, SIGTSTP), 0);
+	mt_stopped_release(stopped, MT_STOP_PRESSURE);
+	cr_assert_eq(waitid(P_PID, child, &info, WSTOPPED), 0);
+	cr_expect_eq(info.si_status, SIGTSTP);
+	cr_assert_eq(kill(child, SIGCONT), 0);
+	cr_expect_eq(state_soon('S'), 'S');
+}
+
 /* The kernel side's own stop is not somebody else's. */
 Test(record_stopped, stopped_by_the_programs)
 {
