@@ -3,50 +3,7 @@
 
 #include <errno.h>
 
-#include "report/session.h"
-#include "report/unwind_state.h"
-
-#define CACHE_SETS 8192u	/* power of two */
-#define CACHE_PLACES (2 * CACHE_SETS)
-#define CACHE_LINE 64
-
-/*
- * What is known of the code at an address, for the stacks of one process from code.from to
- * code.until: what stepping to its caller takes most often, in one cache line. The rest is needed
- * seldom, and lies elsewhere.
- */
-struct place {
-	uint64_t addr;
-	uint64_t from, until;
-	const struct mt_cfi_rules *rules;	/* NULL: no unwind information */
-	uint32_t process;
-	uint32_t placement;
-	uint32_t jit;
-	/* If plain: the CFA; what is read around it; where in that, from its start on. */
-	int32_t cfa_value;
-	int16_t low;
-	uint8_t span, ra, fp;
-	uint8_t how;		/* enum how */
-	bool same_fp;		/* fp is that of ra: the caller's is the same */
-	bool mapped;
-} __attribute__((aligned(CACHE_LINE)));
-
-_Static_assert(sizeof(struct place) == CACHE_LINE, "a cache line");
-
-enum how {
-	HOW_SEE_RULES,		/* as they say, if there are any */
-	HOW_FROM_SP,		/* everything is at a small distance to the CFA, and that is */
-	HOW_FROM_FP,		/* this register and a number */
-	HOW_END,		/* there is no caller */
-};
-
-#define SPAN_MAX 0xff
-
-/* What else is known of it. */
-struct origin {
-	const struct mt_cfi *cfi;
-	uint64_t bias;
-};
+#include "report/unwind_places.h"
 
 /* A stack being unwound. */
 struct run {
@@ -66,11 +23,8 @@ struct mt_unwinder {
 	void *memory;		/* as allocated: this is at a cache line in it */
 	const struct mt_unwind_arch *arch;
 	uint64_t code_mask;
-	mt_unwind_find_fn find;
-	void *arg;
 	struct run runs[MT_UNWIND_AT_ONCE];
-	struct place cache[CACHE_PLACES + 1];	/* in sets of two, the last one found anew first */
-	struct origin origins[CACHE_PLACES + 1];	/* the last one: not to be kept */
+	struct mt_unwind_places places;
 };
 
 static const struct mt_unwind_arch archs[] = {
@@ -113,16 +67,17 @@ int mt_unwinder_new(const char *arch, uint64_t code_mask, mt_unwind_find_fn find
 	if (i == MT_ARRAY_SIZE(archs))
 		return -EOPNOTSUPP;
 	/* The system gives pages when they are touched, which most never are. */
-	memory = calloc(1, sizeof(*unwinder) + CACHE_LINE);
+	memory = calloc(1, sizeof(*unwinder) + MT_CACHE_LINE);
 	if (!memory)
 		return -ENOMEM;
-	unwinder = (struct mt_unwinder *)(((uintptr_t)memory + CACHE_LINE - 1) &
-					  ~(uintptr_t)(CACHE_LINE - 1));
+	unwinder = (struct mt_unwinder *)(((uintptr_t)memory + MT_CACHE_LINE - 1) &
+					  ~(uintptr_t)(MT_CACHE_LINE - 1));
 	unwinder->memory = memory;
 	unwinder->arch = &archs[i];
 	unwinder->code_mask = code_mask;
-	unwinder->find = find;
-	unwinder->arg = arg;
+	unwinder->places.arch = &archs[i];
+	unwinder->places.find = find;
+	unwinder->places.arg = arg;
 	*ret_unwinder = unwinder;
 	return 0;
 }
@@ -133,114 +88,9 @@ void mt_unwinder_free(struct mt_unwinder *unwinder)
 		free(unwinder->memory);
 }
 
-static struct place *set_of(struct mt_unwinder *unwinder, const struct mt_stack *stack,
-			    uint64_t addr)
-{
-	uint64_t hash = (addr ^ (uint64_t)stack->process << 40) * 0x9e3779b97f4a7c15u;
-
-	return &unwinder->cache[(hash >> 32) % CACHE_SETS * 2];
-}
-
-static inline bool is_of(const struct place *place, const struct mt_stack *stack, uint64_t addr)
-{
-	return place->addr == addr && place->process == stack->process &&
-	       stack->time >= place->from && stack->time < place->until;
-}
-
-static const struct origin *origin_of(const struct mt_unwinder *unwinder,
-				      const struct place *place)
-{
-	return &unwinder->origins[place - unwinder->cache];
-}
-
-/*
- * Can its caller be found with sp and fp alone? All it takes must then be near the CFA, and
- * no register but those two and the pc must be of any consequence.
- */
-static void sum_up(const struct mt_unwind_arch *arch, struct place *place)
-{
-	const struct mt_cfi_rules *rules = place->rules;
-	int64_t ra = -1, fp = -1, at;
-	unsigned int i;
-
-	if (rules->flags & MT_CFI_END) {
-		place->how = HOW_END;
-		return;
-	}
-	if (!(rules->flags & MT_CFI_PLAIN) || rules->low < INT16_MIN ||
-	    (int64_t)rules->high - rules->low > SPAN_MAX || rules->ra == arch->fp ||
-	    (rules->cfa_reg != arch->sp && rules->cfa_reg != arch->fp))
-		return;
-	for (i = 0; i < rules->n_rules; i++) {
-		at = (int64_t)rules->list[i].value - rules->low;
-		if (rules->list[i].reg == rules->ra)
-			ra = at;
-		else if (rules->list[i].reg == arch->fp)
-			fp = at;
-	}
-	/* A return address that no call has saved is a matter for the rules. */
-	if (ra < 0)
-		return;
-	place->how = rules->cfa_reg == arch->sp ? HOW_FROM_SP : HOW_FROM_FP;
-	place->cfa_value = rules->cfa_value;
-	place->low = (int16_t)rules->low;
-	place->span = (uint8_t)(rules->high - rules->low);
-	place->ra = (uint8_t)ra;
-	place->same_fp = fp < 0;
-	place->fp = (uint8_t)(fp < 0 ? ra : fp);
-}
-
-/* Into the last place. false: it must not be kept. */
-static bool find_place(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t addr)
-{
-	struct place *place = &unwinder->cache[CACHE_PLACES];
-	struct mt_unwind_code code = { 0 };
-
-	*place = (struct place){ .addr = addr, .process = stack->process };
-	place->mapped = unwinder->find(unwinder->arg, stack, addr, &code);
-	if (!place->mapped)
-		code = (struct mt_unwind_code){ .placement = MT_NONE };
-	place->placement = code.placement;
-	place->jit = code.jit;
-	place->from = code.from;
-	place->until = code.until;
-	unwinder->origins[CACHE_PLACES] = (struct origin){ code.cfi, code.bias };
-	if (code.cfi)
-		place->rules = mt_cfi_find(code.cfi, addr - code.bias);
-	if (place->rules)
-		sum_up(unwinder->arch, place);
-	return code.from < code.until;
-}
-
-static __attribute__((noinline)) const struct place *
-look_further(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t addr,
-	     struct place *set)
-{
-	size_t at = (size_t)(set - unwinder->cache);
-
-	if (is_of(&set[1], stack, addr))
-		return &set[1];
-	if (!find_place(unwinder, stack, addr))
-		return &unwinder->cache[CACHE_PLACES];
-	set[1] = set[0];
-	set[0] = unwinder->cache[CACHE_PLACES];
-	unwinder->origins[at + 1] = unwinder->origins[at];
-	unwinder->origins[at] = unwinder->origins[CACHE_PLACES];
-	return &set[0];
-}
-
-/* Valid until the next call. */
-static inline const struct place *look_up(struct mt_unwinder *unwinder,
-					  const struct mt_stack *stack, uint64_t addr)
-{
-	struct place *set = set_of(unwinder, stack, addr);
-
-	return is_of(&set[0], stack, addr) ? &set[0] : look_further(unwinder, stack, addr, set);
-}
-
 static bool is_code(struct mt_unwinder *unwinder, const struct mt_stack *stack, uint64_t pc)
 {
-	return look_up(unwinder, stack, pc - 1)->mapped;
+	return mt_unwind_look_up(&unwinder->places, stack, pc - 1)->mapped;
 }
 
 /*
@@ -250,18 +100,18 @@ static bool is_code(struct mt_unwinder *unwinder, const struct mt_stack *stack, 
 static bool has_record(struct mt_unwinder *unwinder, const struct mt_unwind_state *state,
 		       enum mt_unwind_end *ret_end)
 {
-	const struct place *place;
+	const struct mt_unwind_place *place;
 	uint64_t pc;
 	bool linked;
 
 	if (!mt_unwind_peek_fp(state, &pc, &linked, ret_end))
 		return false;
-	place = look_up(unwinder, state->stack, pc - 1);
+	place = mt_unwind_look_up(&unwinder->places, state->stack, pc - 1);
 	return place->mapped && (linked || place->rules);
 }
 
 static inline void put_frame(struct mt_frame *frame, uint64_t pc, bool exact,
-			     enum mt_frame_source source, const struct place *place)
+			     enum mt_frame_source source, const struct mt_unwind_place *place)
 {
 	frame->pc = pc;
 	frame->placement = place->placement;
@@ -276,9 +126,9 @@ static inline void put_frame(struct mt_frame *frame, uint64_t pc, bool exact,
  * pointer; and it must have nothing but the program's arguments above it.
  */
 static bool is_first_frame(const struct mt_unwinder *unwinder,
-			   const struct mt_unwind_state *state, const struct place *place)
+			   const struct mt_unwind_state *state, const struct mt_unwind_place *place)
 {
-	const struct origin *origin = origin_of(unwinder, place);
+	const struct mt_unwind_origin *origin = mt_unwind_origin_of(&unwinder->places, place);
 	uint8_t fp = state->arch->fp;
 	bool entry = origin->cfi && mt_cfi_is_entry(origin->cfi, place->addr - origin->bias);
 
@@ -289,7 +139,7 @@ static bool is_first_frame(const struct mt_unwinder *unwinder,
 
 /* Find the caller of code that has no unwind information. */
 static bool step_without_cfi(struct mt_unwinder *unwinder, struct mt_unwind_state *state,
-			     const struct place *place, enum mt_frame_source *ret_source,
+			     const struct mt_unwind_place *place, enum mt_frame_source *ret_source,
 			     enum mt_unwind_end *ret_end)
 {
 	const struct mt_stack *stack = state->stack;
@@ -350,14 +200,15 @@ static void follow_chain(struct mt_unwinder *unwinder, struct run *run, enum mt_
 	const struct mt_frame *last = &run->frames[run->n - 1];
 	uint32_t at = chain_position(run, unwinder->code_mask);
 	const struct mt_stack *stack = run->stack;
-	const struct place *place = look_up(unwinder, stack, last->pc - !last->exact);
+	const struct mt_unwind_place *place;
 	uint64_t pc;
 
+	place = mt_unwind_look_up(&unwinder->places, stack, last->pc - !last->exact);
 	for (; at < stack->n_fp && run->n < MT_UNWIND_FRAMES_MAX; at++) {
 		if (place->rules && !mt_unwind_keeps_fp(unwinder->arch, place->rules))
 			return;
 		pc = stack->fp[at] & unwinder->code_mask;
-		place = look_up(unwinder, stack, pc - 1);
+		place = mt_unwind_look_up(&unwinder->places, stack, pc - 1);
 		if (!pc || !place->mapped)
 			return;
 		put_frame(&run->frames[run->n++], pc, false, MT_FRAME_FP, place);
@@ -394,24 +245,24 @@ static inline bool take_slots(const struct mt_unwinder *unwinder, struct run *ru
 static inline bool step_plain(struct mt_unwinder *unwinder, struct run *run)
 {
 	const struct mt_stack *stack = run->stack;
-	const struct place *place;
+	const struct mt_unwind_place *place;
 	uint64_t cfa, at, from_fp;
 	bool exact;
 
 	if (run->slots && !take_slots(unwinder, run))
 		return false;
 	exact = !run->n;
-	place = look_up(unwinder, stack, run->pc - !exact);
-	if (place->how == HOW_SEE_RULES || run->n == MT_UNWIND_FRAMES_MAX)
+	place = mt_unwind_look_up(&unwinder->places, stack, run->pc - !exact);
+	if (place->how == MT_HOW_SEE_RULES || run->n == MT_UNWIND_FRAMES_MAX)
 		return false;
 	put_frame(&run->frames[run->n], run->pc, exact, exact ? MT_FRAME_REGISTERS : MT_FRAME_CFI,
 		  place);
-	if (place->how == HOW_END) {
+	if (place->how == MT_HOW_END) {
 		run->n++;
 		run->ended = true;
 		return false;
 	}
-	from_fp = 0 - (uint64_t)(place->how == HOW_FROM_FP);
+	from_fp = 0 - (uint64_t)(place->how == MT_HOW_FROM_FP);
 	cfa = ((run->sp & ~from_fp) | (run->fp & from_fp)) + (uint64_t)(int64_t)place->cfa_value;
 	at = cfa + (uint64_t)(int64_t)place->low - run->base;
 	if (at > stack->n_bytes || stack->n_bytes - at < place->span || cfa < run->sp ||
@@ -446,9 +297,9 @@ static enum mt_unwind_end finish(struct mt_unwinder *unwinder, struct run *run)
 {
 	enum mt_frame_source source = run->n ? MT_FRAME_CFI : MT_FRAME_REGISTERS;
 	enum mt_unwind_end end = MT_UNWIND_EMPTY;
-	const struct origin *origin;
+	const struct mt_unwind_origin *origin;
 	struct mt_unwind_state state;
-	const struct place *place;
+	const struct mt_unwind_place *place;
 	bool more;
 
 	if (run->ended)
@@ -461,11 +312,11 @@ static enum mt_unwind_end finish(struct mt_unwinder *unwinder, struct run *run)
 			end = MT_UNWIND_TOO_DEEP;
 			break;
 		}
-		place = look_up(unwinder, run->stack, state.pc - !state.exact);
+		place = mt_unwind_look_up(&unwinder->places, run->stack, state.pc - !state.exact);
 		put_frame(&run->frames[run->n++], state.pc, state.exact, source, place);
 		if (place->rules) {
 			source = MT_FRAME_CFI;
-			origin = origin_of(unwinder, place);
+			origin = mt_unwind_origin_of(&unwinder->places, place);
 			more = mt_unwind_step_cfi(&state, origin->cfi, place->rules, origin->bias,
 						  &end);
 		} else {
