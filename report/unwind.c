@@ -5,18 +5,22 @@
 
 #include "report/unwind_places.h"
 
-/* A stack being unwound. */
+#define AHEAD 2u	/* stacks, in which what is known of code comes */
+
+/* A stack being unwound. Of the frame at n what is needed for the step to its caller. */
 struct run {
 	const struct mt_stack *stack;
-	uint64_t base, sp, fp, pc;
-	const uint8_t *slots;	/* of the frame at n; NULL: not known */
+	uint64_t base;
+	uint64_t from[2];	/* sp and fp, by enum mt_unwind_how */
+	uint64_t pc;
+	uint64_t cfa;
+	const uint8_t *read;	/* what slots are in */
+	struct mt_unwind_place *set;	/* where it is looked for what is known of pc */
+	struct mt_unwind_slots slots;
 	uint32_t n;
-	uint8_t ra, fp_at;	/* in slots */
-	bool same_fp;
-	bool going;		/* sp, fp and pc are enough, so far */
-	bool ended;		/* they were, to the end */
+	bool ended;		/* sp, fp and pc were enough, to the end */
 	struct mt_frame frames[MT_UNWIND_FRAMES_MAX];
-	struct mt_unwind_step steps[MT_UNWIND_FRAMES_MAX];
+	uint64_t cfas[MT_UNWIND_FRAMES_MAX];	/* of the steps so far */
 };
 
 struct mt_unwinder {
@@ -219,40 +223,38 @@ static void follow_chain(struct mt_unwinder *unwinder, struct run *run, enum mt_
 	}
 }
 
-/* Go to the caller, whose slots should be here by now. */
-static inline bool take_slots(const struct mt_unwinder *unwinder, struct run *run)
+/* To the caller, whose slots should be here by now. false: there is none. */
+static inline bool arrive(struct mt_unwinder *unwinder, struct run *run)
 {
-	uint64_t next, fp, same = 0 - (uint64_t)run->same_fp;
+	uint64_t same = (uint64_t)(int64_t)run->slots.same_fp, pc, fp;
 
-	memcpy(&next, run->slots + run->ra, sizeof(next));
-	memcpy(&fp, run->slots + run->fp_at, sizeof(fp));
-	next &= unwinder->code_mask;
-	if (!next)
+	memcpy(&pc, run->read + run->slots.ra, sizeof(pc));
+	memcpy(&fp, run->read + run->slots.fp, sizeof(fp));
+	pc &= unwinder->code_mask;
+	if (!pc)
 		return false;
 	/* Without a branch, which would wait for the memory. */
-	run->fp = (run->fp & same) | (fp & ~same);
-	run->pc = next;
-	run->sp = run->steps[run->n].cfa;
+	run->from[1] = fp ^ ((fp ^ run->from[1]) & same);
+	run->from[0] = run->cfa;
+	run->pc = pc;
 	run->n++;
+	run->set = mt_unwind_set_of(&unwinder->places, run->stack, pc - 1);
+	__builtin_prefetch(run->set);
 	return true;
 }
 
 /*
- * Half a step from the frame before, and half a step to the next one, if sp, fp and pc are enough
- * for it: as mt_unwind_step_cfi() would do it. Whatever is odd is left to that. false: no more can
- * be done.
+ * On the way to the caller, if sp, fp and pc are enough for that: as mt_unwind_step_cfi() would do
+ * it. Whatever is odd is left to that. false: no more can be done.
  */
-static inline bool step_plain(struct mt_unwinder *unwinder, struct run *run)
+static inline __attribute__((always_inline)) bool
+leave(struct mt_unwinder *unwinder, struct run *run, bool exact)
 {
 	const struct mt_stack *stack = run->stack;
 	const struct mt_unwind_place *place;
-	uint64_t cfa, at, from_fp;
-	bool exact;
+	uint64_t cfa, at;
 
-	if (run->slots && !take_slots(unwinder, run))
-		return false;
-	exact = !run->n;
-	place = mt_unwind_look_up(&unwinder->places, stack, run->pc - !exact);
+	place = mt_unwind_look_into(&unwinder->places, run->set, stack, run->pc - !exact);
 	if (place->how == MT_HOW_SEE_RULES || run->n == MT_UNWIND_FRAMES_MAX)
 		return false;
 	put_frame(&run->frames[run->n], run->pc, exact, exact ? MT_FRAME_REGISTERS : MT_FRAME_CFI,
@@ -262,34 +264,47 @@ static inline bool step_plain(struct mt_unwinder *unwinder, struct run *run)
 		run->ended = true;
 		return false;
 	}
-	from_fp = 0 - (uint64_t)(place->how == MT_HOW_FROM_FP);
-	cfa = ((run->sp & ~from_fp) | (run->fp & from_fp)) + (uint64_t)(int64_t)place->cfa_value;
+	cfa = run->from[place->how] + (uint64_t)(int64_t)place->cfa_value;
 	at = cfa + (uint64_t)(int64_t)place->low - run->base;
-	if (at > stack->n_bytes || stack->n_bytes - at < place->span || cfa < run->sp ||
-	    (cfa == run->sp && !exact))
+	if (at > stack->n_bytes || stack->n_bytes - at < place->slots.span ||
+	    cfa < run->from[MT_HOW_FROM_SP] || (!exact && cfa == run->from[MT_HOW_FROM_SP]))
 		return false;
-	run->steps[run->n] = (struct mt_unwind_step){ place->rules, cfa };
-	run->slots = stack->bytes + at;
-	run->ra = place->ra;
-	run->fp_at = place->fp;
-	run->same_fp = place->same_fp;
-	__builtin_prefetch(run->slots + run->ra);
-	__builtin_prefetch(run->slots + run->fp_at);
+	run->cfas[run->n] = run->cfa = cfa;
+	run->read = stack->bytes + at;
+	run->slots = place->slots;
+	__builtin_prefetch(run->read + place->slots.ra);
+	__builtin_prefetch(run->read + place->slots.fp);
 	return true;
 }
 
-static void begin(struct mt_unwinder *unwinder, struct run *run, const struct mt_stack *stack)
+/* false: nothing can be done without the rules. */
+static bool begin(struct mt_unwinder *unwinder, struct run *run, const struct mt_stack *stack)
 {
 	const struct mt_unwind_arch *arch = unwinder->arch;
 
 	run->stack = stack;
 	run->n = 0;
-	run->slots = NULL;
 	run->ended = false;
-	run->going = stack->n_regs >= arch->n_regs && stack->n_regs <= MT_REGS_MAX;
-	run->base = run->sp = stack->regs[arch->sp];
-	run->fp = stack->regs[arch->fp];
+	run->base = run->from[MT_HOW_FROM_SP] = stack->regs[arch->sp];
+	run->from[MT_HOW_FROM_FP] = stack->regs[arch->fp];
 	run->pc = stack->regs[arch->pc];
+	run->set = mt_unwind_set_of(&unwinder->places, stack, run->pc);
+	return stack->n_regs >= arch->n_regs && stack->n_regs <= MT_REGS_MAX &&
+	       leave(unwinder, run, true);
+}
+
+/* The state after the steps so far. */
+static void catch_up(struct mt_unwinder *unwinder, const struct run *run,
+		     struct mt_unwind_state *state)
+{
+	const struct mt_unwind_place *place;
+	uint32_t i;
+
+	for (i = 0; i < run->n; i++) {
+		place = mt_unwind_look_up(&unwinder->places, run->stack,
+					  run->frames[i].pc - !run->frames[i].exact);
+		mt_unwind_step_plain(state, place->rules, run->cfas[i]);
+	}
 }
 
 /* The rest of it. */
@@ -306,7 +321,7 @@ static enum mt_unwind_end finish(struct mt_unwinder *unwinder, struct run *run)
 		return MT_UNWIND_COMPLETE;
 	more = mt_unwind_state_init(&state, unwinder->arch, unwinder->code_mask, run->stack);
 	if (more)
-		mt_unwind_catch_up(&state, run->steps, run->n);
+		catch_up(unwinder, run, &state);
 	while (more) {
 		if (run->n == MT_UNWIND_FRAMES_MAX) {
 			end = MT_UNWIND_TOO_DEEP;
@@ -328,25 +343,41 @@ static enum mt_unwind_end finish(struct mt_unwinder *unwinder, struct run *run)
 	return end;
 }
 
+/*
+ * Each of these goes to its caller: what the others do meanwhile is the time in which the slots
+ * come; what is known of the caller's pc is nearer. Returns how many are still going, now the
+ * first ones.
+ */
+static size_t step_all(struct mt_unwinder *unwinder, struct run **going, size_t n)
+{
+	struct run *arrived[MT_UNWIND_AT_ONCE];
+	size_t i, n_arrived = 0, n_left = 0, kept = 0;
+
+	for (i = 0; i < n || n_left < n_arrived; i++) {
+		if (i < n) {
+			arrived[n_arrived] = going[i];
+			n_arrived += arrive(unwinder, going[i]);
+		}
+		if (n_left < n_arrived && (i >= n || n_left + AHEAD < n_arrived)) {
+			going[kept] = arrived[n_left++];
+			kept += leave(unwinder, going[kept], false);
+		}
+	}
+	return kept;
+}
+
 void mt_unwind_some(struct mt_unwinder *unwinder, const struct mt_stack *const *stacks, size_t n,
 		    struct mt_unwound *ret_unwound)
 {
-	bool going = true;
-	struct run *run;
-	size_t i;
+	struct run *going[MT_UNWIND_AT_ONCE], *run;
+	size_t i, n_going = 0;
 
-	for (i = 0; i < n; i++)
-		begin(unwinder, &unwinder->runs[i], stacks[i]);
-	while (going) {
-		going = false;
-		for (i = 0; i < n; i++) {
-			run = &unwinder->runs[i];
-			if (!run->going)
-				continue;
-			run->going = step_plain(unwinder, run);
-			going |= run->going;
-		}
+	for (i = 0; i < n; i++) {
+		going[n_going] = &unwinder->runs[i];
+		n_going += begin(unwinder, going[n_going], stacks[i]);
 	}
+	while (n_going)
+		n_going = step_all(unwinder, going, n_going);
 	for (i = 0; i < n; i++) {
 		run = &unwinder->runs[i];
 		ret_unwound[i].end = finish(unwinder, run);

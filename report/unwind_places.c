@@ -36,10 +36,10 @@ static void sum_up(const struct mt_unwind_arch *arch, struct mt_unwind_place *pl
 	place->how = rules->cfa_reg == arch->sp ? MT_HOW_FROM_SP : MT_HOW_FROM_FP;
 	place->cfa_value = rules->cfa_value;
 	place->low = (int16_t)rules->low;
-	place->span = (uint8_t)(rules->high - rules->low);
-	place->ra = (uint8_t)ra;
-	place->same_fp = fp < 0;
-	place->fp = (uint8_t)(fp < 0 ? ra : fp);
+	place->slots.span = (uint8_t)(rules->high - rules->low);
+	place->slots.ra = (uint8_t)ra;
+	place->slots.fp = (uint8_t)(fp < 0 ? ra : fp);
+	place->slots.same_fp = fp < 0 ? -1 : 0;
 }
 
 /* Into the last place. false: it must not be kept. */
@@ -48,7 +48,8 @@ static bool find_place(struct mt_unwind_places *places, const struct mt_stack *s
 	struct mt_unwind_place *place = &places->cache[MT_UNWIND_CACHE_PLACES];
 	struct mt_unwind_code code = { 0 };
 
-	*place = (struct mt_unwind_place){ .addr = addr, .process = stack->process };
+	*place = (struct mt_unwind_place){ .addr = addr, .process = stack->process,
+					    .how = MT_HOW_SEE_RULES };
 	place->mapped = places->find(places->arg, stack, addr, &code);
 	if (!place->mapped)
 		code = (struct mt_unwind_code){ .placement = MT_NONE };

@@ -11,6 +11,21 @@
 #define MT_UNWIND_CACHE_SETS 8192u	/* power of two */
 #define MT_UNWIND_CACHE_PLACES (2 * MT_UNWIND_CACHE_SETS)
 
+enum mt_unwind_how {
+	/* Everything is at a small distance to the CFA, and that is this register and a number. */
+	MT_HOW_FROM_SP = 0,
+	MT_HOW_FROM_FP = 1,
+	MT_HOW_END,		/* there is no caller */
+	MT_HOW_SEE_RULES,	/* as they say, if there are any */
+};
+
+/* Where the caller's pc and fp are in what is read; in four bytes, which go at once. */
+struct mt_unwind_slots {
+	uint8_t ra, fp;
+	int8_t same_fp;		/* -1: the caller's fp is the same, and fp is as ra; else 0 */
+	uint8_t span;		/* how much is read */
+};
+
 /*
  * What is known of the code at an address, for the stacks of one process from code.from to
  * code.until: what stepping to its caller takes most often, in one cache line. The rest is needed
@@ -23,23 +38,15 @@ struct mt_unwind_place {
 	uint32_t process;
 	uint32_t placement;
 	uint32_t jit;
-	/* If plain: the CFA; what is read around it; where in that, from its start on. */
+	/* If plain: the CFA, where what is read around it begins, and what is there. */
 	int32_t cfa_value;
+	struct mt_unwind_slots slots;
 	int16_t low;
-	uint8_t span, ra, fp;
 	uint8_t how;		/* enum mt_unwind_how */
-	bool same_fp;		/* fp is that of ra: the caller's is the same */
 	bool mapped;
 } __attribute__((aligned(MT_CACHE_LINE)));
 
 _Static_assert(sizeof(struct mt_unwind_place) == MT_CACHE_LINE, "a cache line");
-
-enum mt_unwind_how {
-	MT_HOW_SEE_RULES,	/* as they say, if there are any */
-	MT_HOW_FROM_SP,		/* everything is at a small distance to the CFA, and that is */
-	MT_HOW_FROM_FP,		/* this register and a number */
-	MT_HOW_END,		/* there is no caller */
-};
 
 /* What else is known of it. */
 struct mt_unwind_origin {
@@ -82,14 +89,19 @@ const struct mt_unwind_place *mt_unwind_look_further(struct mt_unwind_places *pl
 						     const struct mt_stack *stack, uint64_t addr,
 						     struct mt_unwind_place *set);
 
-/* Valid until the next call. */
+/* In the set of the address. Valid until the next call. */
+static inline const struct mt_unwind_place *
+mt_unwind_look_into(struct mt_unwind_places *places, struct mt_unwind_place *set,
+		    const struct mt_stack *stack, uint64_t addr)
+{
+	return mt_unwind_is_of(&set[0], stack, addr) ? &set[0] :
+			mt_unwind_look_further(places, stack, addr, set);
+}
+
 static inline const struct mt_unwind_place *
 mt_unwind_look_up(struct mt_unwind_places *places, const struct mt_stack *stack, uint64_t addr)
 {
-	struct mt_unwind_place *set = mt_unwind_set_of(places, stack, addr);
-
-	return mt_unwind_is_of(&set[0], stack, addr) ? &set[0] :
-			mt_unwind_look_further(places, stack, addr, set);
+	return mt_unwind_look_into(places, mt_unwind_set_of(places, stack, addr), stack, addr);
 }
 
 #endif

@@ -295,19 +295,15 @@ bool mt_unwind_step_cfi(struct mt_unwind_state *state, const struct mt_cfi *cfi,
 	return true;
 }
 
-void mt_unwind_catch_up(struct mt_unwind_state *state, const struct mt_unwind_step *steps,
-			size_t n)
+void mt_unwind_step_plain(struct mt_unwind_state *state, const struct mt_cfi_rules *rules,
+			  uint64_t cfa)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		apply_plain(state, steps[i].rules, steps[i].cfa);
-		set_reg(state, state->arch->sp, steps[i].cfa);
-		state->pc = state->regs[steps[i].rules->ra] & state->code_mask;
-		set_reg(state, state->arch->pc, state->pc);
-		state->low = steps[i].cfa;
-		state->exact = false;
-	}
+	apply_plain(state, rules, cfa);
+	set_reg(state, state->arch->sp, cfa);
+	state->pc = state->regs[rules->ra] & state->code_mask;
+	set_reg(state, state->arch->pc, state->pc);
+	state->low = cfa;
+	state->exact = false;
 }
 
 bool mt_unwind_peek_fp(const struct mt_unwind_state *state, uint64_t *ret_pc, bool *ret_linked,

@@ -51,14 +51,8 @@ bool mt_unwind_step_cfi(struct mt_unwind_state *state, const struct mt_cfi *cfi,
 			enum mt_unwind_end *ret_end);
 
 /* A step by plain rules, whose slots were all captured, to a return address that is not 0. */
-struct mt_unwind_step {
-	const struct mt_cfi_rules *rules;
-	uint64_t cfa;
-};
-
-/* All registers after these steps, from a state that was just made. */
-void mt_unwind_catch_up(struct mt_unwind_state *state, const struct mt_unwind_step *steps,
-			size_t n);
+void mt_unwind_step_plain(struct mt_unwind_state *state, const struct mt_cfi_rules *rules,
+			  uint64_t cfa);
 
 /*
  * The caller as the frame-pointer chain has it, without moving: true and its pc. And move
