@@ -14,6 +14,7 @@
 #include "record/mmap_events.h"
 #include "record/path_learner.h"
 #include "record/programs.h"
+#include "record/recent_code.h"
 #include "record/ring.h"
 #include "record/witness.h"
 #include "record/writer.h"
@@ -31,14 +32,6 @@
  * wait for a turn among its threads.
  */
 #define NICE (-15)
-
-#define RECENT_MAX 256u
-
-struct code_range {
-	uint32_t pid;
-	uint64_t start;
-	uint64_t end;
-};
 
 struct mt_pipeline {
 	struct mt_pipeline_sources sources;
@@ -64,9 +57,7 @@ struct mt_pipeline {
 	uint64_t last_look;
 	uint64_t looks;
 	uint64_t late_looks;
-	struct code_range recent[RECENT_MAX];	/* the latest mappings, in a circle */
-	uint32_t n_recent;
-	uint64_t missed_calls;
+	struct mt_recent_code recent;
 	struct mt_loss_sources loss_sources;
 	struct mt_loss_log losses;
 	uint64_t end_time;
@@ -176,30 +167,9 @@ static void take_mapping(void *arg, const struct mt_mmap_record *record)
 					.dev = record->dev_major << 20 | record->dev_minor,
 					.generation = record->generation,
 				  }, record->time);
-	if (record->end > record->start)
-		pipeline->recent[pipeline->n_recent++ % RECENT_MAX] = (struct code_range){
-			record->pid, record->start, record->end,
-		};
+	mt_recent_code_add(&pipeline->recent, record->pid, record->start, record->end);
 	if (!sink->error)
 		sink->error = mt_decoder_mapping(pipeline->decoder, record);
-}
-
-/*
- * Should the kernel side have missed a call that mapped code, perf has told us of it: it would
- * take the return addresses there for numbers.
- */
-static void make_up_for_missed(struct mt_pipeline *pipeline)
-{
-	uint64_t missed = mt_programs_missed(pipeline->sources.programs,
-					     MT_MISSED_CALL);
-	uint32_t n = pipeline->n_recent < RECENT_MAX ? pipeline->n_recent : RECENT_MAX, i;
-
-	if (missed == pipeline->missed_calls)
-		return;
-	pipeline->missed_calls = missed;
-	for (i = 0; i < n; i++)
-		mt_programs_add_code(pipeline->sources.programs, pipeline->recent[i].pid,
-				     pipeline->recent[i].start, pipeline->recent[i].end);
 }
 
 static int drain_mappings(struct mt_pipeline *pipeline, size_t max, size_t *moved)
@@ -211,7 +181,7 @@ static int drain_mappings(struct mt_pipeline *pipeline, size_t max, size_t *move
 		return 0;
 	n = mt_mmap_events_read(pipeline->sources.mappings, max, take_mapping, &sink);
 	if (n)
-		make_up_for_missed(pipeline);
+		mt_recent_code_make_up(&pipeline->recent, pipeline->sources.programs);
 	if (n < max)
 		pipeline->mappings_read = true;
 	*moved += n;
@@ -261,7 +231,7 @@ static int checkpoint(struct mt_pipeline *pipeline, uint64_t time)
 
 	if (!err)
 		err = write_rows(pipeline, time, false, &checkpoint.lost);
-	make_up_for_missed(pipeline);
+	mt_recent_code_make_up(&pipeline->recent, pipeline->sources.programs);
 	pipeline->last_checkpoint = time;
 	return err ? err : mt_writer_checkpoint(pipeline->writer, &checkpoint);
 }
