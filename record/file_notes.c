@@ -17,6 +17,7 @@
 /* That wait to be written: more than can be looked at between two checkpoints. */
 #define NOTES_MAX 4096u
 #define PATHS_MAX (1u << 20)
+#define LAST_LOOK_NS 2000000000u	/* nobody is held up by it any more */
 
 struct note {
 	struct mt_file_note row;
@@ -36,6 +37,7 @@ struct mt_file_notes {
 	pthread_mutex_t lock;
 	uint64_t dropped;
 	struct mt_rewrites *rewrites;
+	bool started;		/* looking */
 	struct notes *adding;
 	struct notes halves[2];
 };
@@ -151,9 +153,30 @@ static void write_rewritten(void *arg, const struct mt_file_note *note)
 		rewriting->err = mt_writer_rewritten(rewriting->writer, note, 1);
 }
 
-int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer)
+/* At the end, what is overwritten until now is to be found too. */
+static int write_overwritten(struct mt_file_notes *notes, struct mt_writer *writer, bool last)
 {
 	struct rewriting rewriting = { .writer = writer };
+
+	if (mt_rewrites_wait(notes->rewrites, last ? LAST_LOOK_NS : 0)) {
+		mt_rewrites_take(notes->rewrites, write_rewritten, &rewriting);
+		mt_rewrites_ask(notes->rewrites);
+		if (last && mt_rewrites_wait(notes->rewrites, LAST_LOOK_NS))
+			mt_rewrites_take(notes->rewrites, write_rewritten, &rewriting);
+	}
+	return rewriting.err;
+}
+
+int mt_file_notes_start(struct mt_file_notes *notes)
+{
+	int err = mt_rewrites_start(notes->rewrites);
+
+	notes->started = !err;
+	return err;
+}
+
+int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer, bool last)
+{
 	struct notes *from;
 	int err = 0;
 
@@ -165,9 +188,16 @@ int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer)
 		err = mt_writer_files(writer, from->rows, from->n);
 	from->n = 0;
 	from->used = 0;
-	if (!err)
-		mt_rewrites_look(notes->rewrites, write_rewritten, &rewriting);
-	return err ? err : rewriting.err;
+	if (!err && notes->started)
+		err = write_overwritten(notes, writer, last);
+	return err;
+}
+
+const char *mt_file_notes_held_up(struct mt_file_notes *notes)
+{
+	const char *at = mt_rewrites_looked_at(notes->rewrites);
+
+	return *at ? at : NULL;
 }
 
 uint64_t mt_file_notes_dropped(struct mt_file_notes *notes)

@@ -8,6 +8,7 @@
 #ifndef MT_FILE_NOTES_H
 #define MT_FILE_NOTES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mt_file_notes;
@@ -26,11 +27,20 @@ void mt_file_notes_add(struct mt_file_notes *notes, int fd, const char *path,
 /* The one of this process is that of all. */
 void mt_file_notes_add_vdso(struct mt_file_notes *notes);
 
+/* Look at what was added from now on, see record/rewrites.h. 0, -errno. */
+int mt_file_notes_start(struct mt_file_notes *notes);
+
 /*
- * Write what has been added since the last time, and what has been overwritten: 0, or the writer's
- * error.
+ * Write what has been added since the last time, and what has been found overwritten: 0, or the
+ * writer's error. last: look once more, and wait for that a little.
  */
-int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer);
+int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer, bool last);
+
+/*
+ * After the last time: the file that has held up the looking, so that it and others were not
+ * looked at; NULL if none has.
+ */
+const char *mt_file_notes_held_up(struct mt_file_notes *notes);
 uint64_t mt_file_notes_dropped(struct mt_file_notes *notes);
 
 #endif

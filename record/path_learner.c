@@ -5,11 +5,13 @@
 #include <pthread.h>
 
 #include "bpf/mt_ring.h"
+#include "record/clock.h"
 #include "record/code_layout.h"
 #include "record/frame_row.h"
 #include "record/programs.h"
 #include "record/remote_memory.h"
 
+#define END_NS 1000000000u	/* for the stack at hand, before it is given up */
 #define OFFERS 32u	/* a power of two */
 #define ROWS (1u << 17)
 #define NEW_ROWS_MAX MT_PATH_FRAMES_MAX
@@ -39,7 +41,8 @@ struct known_row {
 };
 
 struct mt_path_learner {
-	const struct mt_programs *programs;
+	pthread_mutex_t telling;
+	const struct mt_programs *programs;	/* NULL: there is nobody to be told any more */
 	struct mt_remote_memory *memory;
 	struct mt_code_layout *layout;
 	struct known_row *rows;
@@ -50,9 +53,11 @@ struct mt_path_learner {
 	pthread_t thread;
 	pthread_mutex_t lock;	/* of all below; what lies between them is the thread's */
 	pthread_cond_t offered;
+	pthread_cond_t over;
 	uint32_t first;
 	uint32_t end;
 	bool ending;
+	bool ended;
 };
 
 static struct known_row *place_of(struct mt_path_learner *learner, const struct mt_frame_key *key)
@@ -131,9 +136,9 @@ static uint64_t walk(struct mt_path_learner *learner, const struct offer *offer)
 	return 0;
 }
 
-static void keep_rows(struct mt_path_learner *learner)
+static void keep_rows(struct mt_path_learner *learner, const struct mt_programs *programs)
 {
-	const int rows_fd = mt_programs_frame_rows_fd(learner->programs);
+	const int rows_fd = mt_programs_frame_rows_fd(programs);
 	struct known_row *place;
 	uint32_t i;
 
@@ -150,6 +155,19 @@ static void keep_rows(struct mt_path_learner *learner)
 	}
 }
 
+/* What was read is what the stack was about only if nothing has gone since. */
+static void tell(struct mt_path_learner *learner, const struct mt_programs *programs,
+		 const struct offer *offer, uint64_t path)
+{
+	if (learner->n_new &&
+	    mt_programs_code_generation(programs, offer->pid) != offer->generation)
+		return;
+	keep_rows(learner, programs);
+	if (path)
+		bpf_map_update_elem(mt_programs_seen_stacks_fd(programs), &path, &offer->id,
+				    BPF_NOEXIST);
+}
+
 static void learn(struct mt_path_learner *learner, const struct offer *offer)
 {
 	uint64_t path;
@@ -157,14 +175,10 @@ static void learn(struct mt_path_learner *learner, const struct offer *offer)
 	mt_remote_memory_select(learner->memory, (int)offer->pid, offer->generation);
 	learner->n_new = 0;
 	path = walk(learner, offer);
-	/* What was read is what the stack was about only if nothing has gone since. */
-	if (learner->n_new &&
-	    mt_programs_code_generation(learner->programs, offer->pid) != offer->generation)
-		return;
-	keep_rows(learner);
-	if (path)
-		bpf_map_update_elem(mt_programs_seen_stacks_fd(learner->programs), &path,
-				    &offer->id, BPF_NOEXIST);
+	pthread_mutex_lock(&learner->telling);
+	if (learner->programs)
+		tell(learner, learner->programs, offer, path);
+	pthread_mutex_unlock(&learner->telling);
 }
 
 static void *run(void *arg)
@@ -182,6 +196,8 @@ static void *run(void *arg)
 		pthread_mutex_lock(&learner->lock);
 		learner->first++;
 	}
+	learner->ended = true;
+	pthread_cond_signal(&learner->over);
 	pthread_mutex_unlock(&learner->lock);
 	return NULL;
 }
@@ -220,12 +236,18 @@ void mt_path_learner_offer(struct mt_path_learner *learner, const void *data, si
 int mt_path_learner_start(const struct mt_programs *programs, struct mt_path_learner **ret_learner)
 {
 	struct mt_path_learner *learner = calloc(1, sizeof(*learner));
+	pthread_condattr_t attr;
 	int err = -ENOMEM;
 
 	if (!learner)
 		return -ENOMEM;
 	learner->programs = programs;
+	pthread_mutex_init(&learner->telling, NULL);
 	pthread_mutex_init(&learner->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&learner->over, &attr);
+	pthread_condattr_destroy(&attr);
 	pthread_cond_init(&learner->offered, NULL);
 	learner->rows = calloc(ROWS, sizeof(*learner->rows));
 	learner->offers = calloc(OFFERS, sizeof(*learner->offers));
@@ -244,22 +266,42 @@ int mt_path_learner_start(const struct mt_programs *programs, struct mt_path_lea
 	return 0;
 }
 
+/* false: it is held up, and has been left behind. */
+static bool end_thread(struct mt_path_learner *learner)
+{
+	const uint64_t until = mt_now() + END_NS;
+	const struct timespec end = {
+		.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000),
+	};
+	bool ended;
+
+	pthread_mutex_lock(&learner->lock);
+	learner->ending = true;
+	pthread_cond_signal(&learner->offered);
+	while (!learner->ended)
+		if (pthread_cond_timedwait(&learner->over, &learner->lock, &end))
+			break;
+	ended = learner->ended;
+	pthread_mutex_unlock(&learner->lock);
+	if (ended) {
+		pthread_join(learner->thread, NULL);
+		return true;
+	}
+	pthread_mutex_lock(&learner->telling);
+	learner->programs = NULL;
+	pthread_mutex_unlock(&learner->telling);
+	pthread_detach(learner->thread);
+	return false;
+}
+
 void mt_path_learner_free(struct mt_path_learner *learner)
 {
-	bool running;
-
-	if (!learner)
-		return;
 	/* What could not be started is free of its thread. */
-	running = !learner->ending;
-	if (running) {
-		pthread_mutex_lock(&learner->lock);
-		learner->ending = true;
-		pthread_cond_signal(&learner->offered);
-		pthread_mutex_unlock(&learner->lock);
-		pthread_join(learner->thread, NULL);
-	}
+	if (!learner || (!learner->ending && !end_thread(learner)))
+		return;
+	pthread_cond_destroy(&learner->over);
 	pthread_cond_destroy(&learner->offered);
+	pthread_mutex_destroy(&learner->telling);
 	pthread_mutex_destroy(&learner->lock);
 	mt_code_layout_free(learner->layout);
 	mt_remote_memory_free(learner->memory);

@@ -15,7 +15,10 @@ struct mt_programs;
 
 /* Starts the thread. programs is borrowed. 0, -ENOMEM, -errno. */
 int mt_path_learner_start(const struct mt_programs *programs, struct mt_path_learner **ret_learner);
-/* Ends the thread. */
+/*
+ * Ends the thread. It reads the memory of processes, which may be of files where nobody answers any
+ * more: one that is held up is left behind, and its memory with it, but nothing else.
+ */
 void mt_path_learner_free(struct mt_path_learner *learner);
 
 /*

@@ -203,12 +203,27 @@ static int drain(struct mt_pipeline *pipeline, size_t *moved)
 	return err ? err : mt_decoder_write_events(pipeline->decoder);
 }
 
+static int write_files(struct mt_pipeline *pipeline, bool last)
+{
+	struct mt_file_notes *notes = pipeline->sources.notes;
+	const char *path = NULL;
+	int err = notes ? mt_file_notes_write(notes, pipeline->writer, last) : 0;
+
+	if (notes && last)
+		path = mt_file_notes_held_up(notes);
+	if (path)
+		mt_coverage_gap(pipeline->sources.coverage, path, NULL, "",
+				"nobody answers where it lies: whether files were overwritten "
+				"while recording is not known");
+	return err;
+}
+
 static int write_rows(struct mt_pipeline *pipeline, uint64_t now, bool last, uint64_t *ret_lost)
 {
 	int err = mt_decoder_flush(pipeline->decoder, !last);
 
-	if (!err && pipeline->sources.notes)
-		err = mt_file_notes_write(pipeline->sources.notes, pipeline->writer);
+	if (!err)
+		err = write_files(pipeline, last);
 	if (!err)
 		err = mt_coverage_write(pipeline->sources.coverage, pipeline->writer,
 					mt_decoder_counts(pipeline->decoder));

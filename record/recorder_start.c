@@ -270,6 +270,8 @@ static int arm(struct mt_recorder *rec)
 		err = mt_marks_new(&rec->marks);
 	if (!err && mt_programs_walk_stacks(rec->programs))
 		err = mt_path_learner_start(rec->programs, &rec->learner);
+	if (!err)
+		err = mt_file_notes_start(rec->notes);
 	if (!err) {
 		mt_file_notes_add_vdso(rec->notes);
 		mt_attach_worker_note(rec->worker, rec->notes);

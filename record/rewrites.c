@@ -17,43 +17,47 @@
 #define PART_MAX 65536u		/* of the headers, and of a note */
 #define AT_ONCE_NS 1000000u
 #define NOTES_MAX 64u
+#define END_NS 1000000000u	/* for a look to end before it is given up */
 
 struct watched {
 	struct mt_file_note note;	/* as it was told last; its pointers are to what follows */
 	uint8_t build_id[MT_BUILD_ID_MAX];
+	struct watched *next_told;
 	dev_t dev;			/* by stat(2): on overlays another one than the mapping's */
 	ino_t ino;
 	char path[];
 };
 
 struct mt_rewrites {
-	pthread_mutex_t lock;		/* of the list; what is in it is the looker's */
+	pthread_mutex_t lock;		/* of the list, and of what the threads tell each other */
+	pthread_cond_t changed;
 	struct watched **files;
-	uint32_t n, cap, next;
+	uint32_t n, cap;
+	bool looking;			/* what is in the files, and below, is the thread's then ... */
+	bool ending;
+	bool ended;
+	bool running;
+	pthread_t thread;
+	const char *at;			/* "" between looks */
+	uint32_t next;
+	struct watched *told;		/* ... and else the taker's */
 };
 
 int mt_rewrites_new(struct mt_rewrites **ret_rewrites)
 {
 	struct mt_rewrites *rewrites = calloc(1, sizeof(*rewrites));
+	pthread_condattr_t attr;
 
 	if (!rewrites)
 		return -ENOMEM;
 	pthread_mutex_init(&rewrites->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&rewrites->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	rewrites->at = "";
 	*ret_rewrites = rewrites;
 	return 0;
-}
-
-void mt_rewrites_free(struct mt_rewrites *rewrites)
-{
-	uint32_t i;
-
-	if (!rewrites)
-		return;
-	for (i = 0; i < rewrites->n; i++)
-		free(rewrites->files[i]);
-	free(rewrites->files);
-	pthread_mutex_destroy(&rewrites->lock);
-	free(rewrites);
 }
 
 int mt_rewrites_watch(struct mt_rewrites *rewrites, const struct mt_file_note *note,
@@ -186,21 +190,134 @@ static bool look_at(struct watched *file)
 	return true;
 }
 
-void mt_rewrites_look(struct mt_rewrites *rewrites, mt_rewrite_fn fn, void *arg)
+static void look(struct mt_rewrites *rewrites)
 {
-	struct watched *file;
+	struct watched *file, **end = &rewrites->told;
 	uint32_t i, n;
 
+	*end = NULL;
 	pthread_mutex_lock(&rewrites->lock);
 	n = rewrites->n;
-	pthread_mutex_unlock(&rewrites->lock);
-	for (i = 0; i < n && i < MT_REWRITES_A_LOOK; i++) {
-		pthread_mutex_lock(&rewrites->lock);
+	for (i = 0; i < n && i < MT_REWRITES_A_LOOK && !rewrites->ending; i++) {
 		if (rewrites->next >= rewrites->n)
 			rewrites->next = 0;
 		file = rewrites->files[rewrites->next++];
+		rewrites->at = file->path;
 		pthread_mutex_unlock(&rewrites->lock);
-		if (look_at(file))
-			fn(arg, &file->note);
+		if (look_at(file)) {
+			file->next_told = NULL;
+			*end = file;
+			end = &file->next_told;
+		}
+		pthread_mutex_lock(&rewrites->lock);
 	}
+	rewrites->at = "";
+	pthread_mutex_unlock(&rewrites->lock);
+}
+
+static void *run(void *arg)
+{
+	struct mt_rewrites *rewrites = arg;
+
+	pthread_mutex_lock(&rewrites->lock);
+	while (!rewrites->ending) {
+		if (!rewrites->looking) {
+			pthread_cond_wait(&rewrites->changed, &rewrites->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&rewrites->lock);
+		look(rewrites);
+		pthread_mutex_lock(&rewrites->lock);
+		rewrites->looking = false;
+		pthread_cond_broadcast(&rewrites->changed);
+	}
+	rewrites->ended = true;
+	pthread_cond_broadcast(&rewrites->changed);
+	pthread_mutex_unlock(&rewrites->lock);
+	return NULL;
+}
+
+int mt_rewrites_start(struct mt_rewrites *rewrites)
+{
+	int err = pthread_create(&rewrites->thread, NULL, run, rewrites);
+
+	rewrites->running = !err;
+	return -err;
+}
+
+/* Until *flag is as wanted, so long at most; the lock is held. */
+static bool wait_until(struct mt_rewrites *rewrites, const bool *flag, bool wanted, uint64_t ns)
+{
+	uint64_t until = mt_now() + ns;
+	const struct timespec end = {
+		.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000),
+	};
+
+	while (*flag != wanted)
+		if (!ns || pthread_cond_timedwait(&rewrites->changed, &rewrites->lock, &end))
+			break;
+	return *flag == wanted;
+}
+
+void mt_rewrites_free(struct mt_rewrites *rewrites)
+{
+	uint32_t i;
+
+	if (!rewrites)
+		return;
+	if (rewrites->running) {
+		pthread_mutex_lock(&rewrites->lock);
+		rewrites->ending = true;
+		pthread_cond_broadcast(&rewrites->changed);
+		rewrites->running = !wait_until(rewrites, &rewrites->ended, true, END_NS);
+		pthread_mutex_unlock(&rewrites->lock);
+		if (rewrites->running) {
+			pthread_detach(rewrites->thread);
+			return;
+		}
+		pthread_join(rewrites->thread, NULL);
+	}
+	for (i = 0; i < rewrites->n; i++)
+		free(rewrites->files[i]);
+	free(rewrites->files);
+	pthread_cond_destroy(&rewrites->changed);
+	pthread_mutex_destroy(&rewrites->lock);
+	free(rewrites);
+}
+
+void mt_rewrites_ask(struct mt_rewrites *rewrites)
+{
+	pthread_mutex_lock(&rewrites->lock);
+	rewrites->looking = true;
+	pthread_cond_broadcast(&rewrites->changed);
+	pthread_mutex_unlock(&rewrites->lock);
+}
+
+bool mt_rewrites_wait(struct mt_rewrites *rewrites, uint64_t ns)
+{
+	bool done;
+
+	pthread_mutex_lock(&rewrites->lock);
+	done = wait_until(rewrites, &rewrites->looking, false, ns);
+	pthread_mutex_unlock(&rewrites->lock);
+	return done;
+}
+
+void mt_rewrites_take(struct mt_rewrites *rewrites, mt_rewrite_fn fn, void *arg)
+{
+	struct watched *file;
+
+	for (file = rewrites->told; file; file = file->next_told)
+		fn(arg, &file->note);
+	rewrites->told = NULL;
+}
+
+const char *mt_rewrites_looked_at(struct mt_rewrites *rewrites)
+{
+	const char *at;
+
+	pthread_mutex_lock(&rewrites->lock);
+	at = rewrites->at;
+	pthread_mutex_unlock(&rewrites->lock);
+	return at;
 }

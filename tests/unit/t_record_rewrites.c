@@ -9,6 +9,8 @@
 #include "record/clock.h"
 #include "record/elf_image.h"
 
+#define A_MINUTE 60000000000u
+
 static struct mt_rewrites *rewrites;
 static char dir[] = "/tmp/t_record_rewrites.XXXXXX";
 static char path[64];
@@ -31,7 +33,9 @@ static void tell(void *arg, const struct mt_file_note *note)
 static void look(void)
 {
 	n_told = 0;
-	mt_rewrites_look(rewrites, tell, NULL);
+	mt_rewrites_ask(rewrites);
+	cr_assert(mt_rewrites_wait(rewrites, A_MINUTE));
+	mt_rewrites_take(rewrites, tell, NULL);
 }
 
 /* A file with an ELF header and, unless byte is 0, a build-id of 20 such bytes, far inside. */
@@ -82,6 +86,7 @@ static void watch(void)
 static void setup(void)
 {
 	cr_assert_eq(mt_rewrites_new(&rewrites), 0);
+	cr_assert_eq(mt_rewrites_start(rewrites), 0);
 	cr_assert_not_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/file", dir);
 	write_file(path, 1, 300000);
