@@ -8,6 +8,7 @@
 #define INSNS_MAX 8192u		/* instructions looked at */
 #define SEEN_SIZE (2 * INSNS_MAX)
 #define PENDING_MAX 1024
+#define INSN_MAX 16u		/* bytes; none is longer */
 
 /* What matters of an instruction, on any architecture. */
 struct step {
@@ -89,7 +90,7 @@ static bool step_a64(const uint8_t *code, size_t len, uint64_t vaddr, struct ste
 
 static uint16_t machine_of(const struct mt_elf_image *image)
 {
-	return ((const Elf64_Ehdr *)image->bytes)->e_machine;
+	return image->machine;
 }
 
 static bool step_at(const struct mt_elf_image *image, uint64_t vaddr, struct step *ret_step)
@@ -100,8 +101,10 @@ static bool step_at(const struct mt_elf_image *image, uint64_t vaddr, struct ste
 
 	if (offset < 0 || (uint64_t)offset >= image->size)
 		return false;
-	code = image->bytes + offset;
-	len = image->size - (size_t)offset;
+	len = image->size - (size_t)offset < INSN_MAX ? image->size - (size_t)offset : INSN_MAX;
+	code = mt_elf_image_bytes(image, (uint64_t)offset, len);
+	if (!code)
+		return false;
 	switch (machine_of(image)) {
 	case EM_X86_64: return step_x86(code, len, vaddr, ret_step);
 	case EM_AARCH64: return step_a64(code, len, vaddr, ret_step);
@@ -116,10 +119,11 @@ static uint64_t skip_landing_pad(const struct mt_elf_image *image, uint64_t vadd
 	static const uint8_t bti_c[] = { 0x5f, 0x24, 0x03, 0xd5 };
 	const uint8_t *pad = machine_of(image) == EM_AARCH64 ? bti_c : endbr64;
 	int64_t offset = mt_elf_image_offset(image, vaddr, PF_X);
+	const uint8_t *code = NULL;
 
-	if (offset < 0 || (uint64_t)offset >= image->size ||
-	    image->size - (size_t)offset < sizeof(endbr64) ||
-	    memcmp(image->bytes + offset, pad, sizeof(endbr64)) != 0)
+	if (offset >= 0)
+		code = mt_elf_image_bytes(image, (uint64_t)offset, sizeof(endbr64));
+	if (!code || memcmp(code, pad, sizeof(endbr64)) != 0)
 		return vaddr;
 	return vaddr + sizeof(endbr64);
 }
@@ -128,13 +132,15 @@ static uint64_t skip_landing_pad(const struct mt_elf_image *image, uint64_t vadd
 static bool plt_slot_a64(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_slot)
 {
 	int64_t offset = mt_elf_image_offset(image, vaddr, PF_X);
+	const uint8_t *code = NULL;
 	uint32_t insn[2];
 	uint64_t pages;
 
-	if (offset < 0 || (uint64_t)offset > image->size ||
-	    image->size - (size_t)offset < sizeof(insn))
+	if (offset >= 0)
+		code = mt_elf_image_bytes(image, (uint64_t)offset, sizeof(insn));
+	if (!code)
 		return false;
-	memcpy(insn, image->bytes + offset, sizeof(insn));
+	memcpy(insn, code, sizeof(insn));
 	/* adrp x16, page; ldr x17, [x16, offset]; add x16, x16, offset; br x17 */
 	if ((insn[0] & 0x9f00001f) != 0x90000010 || (insn[1] & 0xffc003ff) != 0xf9400211)
 		return false;

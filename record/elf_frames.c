@@ -9,37 +9,39 @@
 #define PE_PCREL_SDATA8 0x1c
 #define PE_DATAREL_SDATA4 0x3b
 
+/* [at, end) of the file. */
 struct cursor {
-	const uint8_t *pos;
-	const uint8_t *end;
+	const struct mt_elf_image *image;
+	uint64_t at;
+	uint64_t end;
 };
 
 /* Bytes of the file from a virtual address on. */
 static struct cursor cursor_at(const struct mt_elf_image *image, uint64_t vaddr)
 {
 	int64_t offset = mt_elf_image_offset(image, vaddr, 0);
-	struct cursor cur = {};
+	struct cursor cur = { .image = image };
 
 	if (offset >= 0 && (uint64_t)offset < image->size) {
-		cur.pos = image->bytes + offset;
-		cur.end = image->bytes + image->size;
+		cur.at = (uint64_t)offset;
+		cur.end = image->size;
 	}
 	return cur;
 }
 
 static bool skip(struct cursor *cur, size_t n)
 {
-	if ((size_t)(cur->end - cur->pos) < n)
+	if (cur->end - cur->at < n)
 		return false;
-	cur->pos += n;
+	cur->at += n;
 	return true;
 }
 
 static bool take(struct cursor *cur, void *to, size_t n)
 {
-	const uint8_t *from = cur->pos;
+	const uint8_t *from = mt_elf_image_bytes(cur->image, cur->at, n);
 
-	if (!skip(cur, n))
+	if (!from || !skip(cur, n))
 		return false;
 	memcpy(to, from, n);
 	return true;
@@ -80,9 +82,8 @@ static bool fde_encoding(const struct mt_elf_image *image, uint64_t cie, uint8_t
 
 	if (!take(&cur, &length, 4) || !take(&cur, &id, 4) || id != 0 || !take(&cur, &version, 1))
 		return false;
-	augmentation = (const char *)cur.pos;
-	if (!skip(&cur, strnlen(augmentation, (size_t)(cur.end - cur.pos)) + 1) ||
-	    !skip_leb(&cur) || !skip_leb(&cur) || !skip_leb(&cur))
+	augmentation = mt_elf_image_string(image, cur.at, cur.end - cur.at, 0);
+	if (!augmentation || !skip(&cur, strlen(augmentation) + 1) || !skip_leb(&cur) || !skip_leb(&cur) || !skip_leb(&cur))
 		return false;
 	if (*augmentation == 'z' && !skip_leb(&cur))
 		return false;
@@ -145,12 +146,18 @@ static bool find_table(const struct mt_elf_image *image, uint64_t *ret_header,
 	cur = cursor_at(image, image->phdrs[i].p_vaddr);
 	if (!take(&cur, encodings, 4) || encodings[0] != 1 || encodings[1] != PE_PCREL_SDATA4 ||
 	    encodings[2] != PE_UDATA4 || encodings[3] != PE_DATAREL_SDATA4 || !skip(&cur, 4) ||
-	    !take(&cur, &n, 4) || n > (size_t)(cur.end - cur.pos) / sizeof(struct entry))
+	    !take(&cur, &n, 4) || n > (cur.end - cur.at) / sizeof(struct entry))
 		return false;
 	*ret_header = image->phdrs[i].p_vaddr;
 	*ret_table = cur;
 	*ret_n = n;
 	return true;
+}
+
+static bool entry_at(struct cursor table, uint32_t i, struct entry *ret_entry)
+{
+	return skip(&table, (size_t)i * sizeof(*ret_entry)) &&
+	       take(&table, ret_entry, sizeof(*ret_entry));
 }
 
 static bool search_table(const struct mt_elf_image *image, uint64_t header, struct cursor table,
@@ -164,15 +171,15 @@ static bool search_table(const struct mt_elf_image *image, uint64_t header, stru
 	high = n;
 	while (low < high) {
 		middle = low + (high - low) / 2;
-		memcpy(&entry, table.pos + (size_t)middle * sizeof(entry), sizeof(entry));
+		if (!entry_at(table, middle, &entry))
+			return false;
 		if (header + (uint64_t)(int64_t)entry.start <= vaddr)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low)
+	if (!low || !entry_at(table, low - 1, &entry))
 		return false;
-	memcpy(&entry, table.pos + (size_t)(low - 1) * sizeof(entry), sizeof(entry));
 	start = header + (uint64_t)(int64_t)entry.start;
 	if (!fde_size(image, header + (uint64_t)(int64_t)entry.fde, &size) || vaddr < start ||
 	    vaddr - start >= size)

@@ -1,37 +1,113 @@
 #include "record/elf_image.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/error.h"
 
-const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset, uint64_t size)
+#define FILE_BYTES_MAX (1ull << 40)
+#define PART 65536u		/* read at once */
+#define NOTES_MAX 64u		/* segments of notes looked at ... */
+#define NOTE_BYTES_MAX 65536u	/* ... and of each so much */
+
+struct mt_elf_file {
+	int fd;
+	uint64_t n_read;	/* bytes */
+	uint8_t read[];		/* a bit for each part */
+};
+
+static bool is_read(const struct mt_elf_file *file, uint64_t part)
 {
-	if (offset > image->size || size > image->size - offset || offset % 8 != 0)
+	return file->read[part / 8] >> part % 8 & 1;
+}
+
+/* Parts [first, end), none of which has been read. Memory there comes into being with it. */
+static bool read_parts(const struct mt_elf_image *image, uint64_t first, uint64_t end)
+{
+	struct mt_elf_file *file = image->file;
+	uint64_t at = first * PART, stop = end * PART < image->size ? end * PART : image->size;
+	uint8_t *bytes = (uint8_t *)(uintptr_t)image->bytes;
+	ssize_t n;
+
+	if (stop - at > MT_ELF_IMAGE_READ_MAX - file->n_read ||
+	    mprotect(bytes + at, stop - at, PROT_READ | PROT_WRITE))
+		return false;
+	file->n_read += stop - at;
+	while (at < stop) {
+		n = pread(file->fd, bytes + at, stop - at, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		if (!n)	/* cut */
+			break;
+		at += (uint64_t)n;
+	}
+	for (; first < end; first++)
+		file->read[first / 8] |= (uint8_t)(1u << first % 8);
+	return true;
+}
+
+static bool load(const struct mt_elf_image *image, uint64_t offset, uint64_t size)
+{
+	uint64_t part = offset / PART, end = (offset + size + PART - 1) / PART, first;
+
+	while (part < end) {
+		for (first = part; part < end && !is_read(image->file, part); part++)
+			;
+		if (part > first && !read_parts(image, first, part))
+			return false;
+		while (part < end && is_read(image->file, part))
+			part++;
+	}
+	return true;
+}
+
+const uint8_t *mt_elf_image_bytes(const struct mt_elf_image *image, uint64_t offset, uint64_t size)
+{
+	if (offset > image->size || size > image->size - offset ||
+	    (image->file && !load(image, offset, size)))
 		return NULL;
 	return image->bytes + offset;
+}
+
+const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset, uint64_t size)
+{
+	return offset % 8 ? NULL : mt_elf_image_bytes(image, offset, size);
 }
 
 const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table, uint64_t size,
 				uint64_t offset)
 {
-	const char *string;
+	uint64_t at, end, n;
+	const uint8_t *bytes;
 
 	if (table > image->size || size > image->size - table || offset >= size)
 		return NULL;
-	string = (const char *)image->bytes + table + offset;
-	return memchr(string, '\0', size - offset) ? string : NULL;
+	end = table + size;
+	/* Not all of the table: strings are short. */
+	for (at = table + offset; at < end; at += n) {
+		n = PART - at % PART < end - at ? PART - at % PART : end - at;
+		bytes = mt_elf_image_bytes(image, at, n);
+		if (!bytes)
+			return NULL;
+		if (memchr(bytes, '\0', n))
+			return (const char *)image->bytes + table + offset;
+	}
+	return NULL;
 }
 
 const Elf64_Shdr *mt_elf_image_section(const struct mt_elf_image *image, const char *name)
 {
-	const Elf64_Ehdr *ehdr = (const void *)image->bytes;
+	const Elf64_Ehdr *ehdr = mt_elf_image_range(image, 0, sizeof(*ehdr));
 	const Elf64_Shdr *names;
 	const char *found;
 	size_t i;
 
-	if (ehdr->e_shstrndx >= image->n_shdrs)
+	if (!ehdr || ehdr->e_shstrndx >= image->n_shdrs)
 		return NULL;
 	names = &image->shdrs[ehdr->e_shstrndx];
 	for (i = 0; i < image->n_shdrs; i++) {
@@ -97,7 +173,11 @@ static size_t find_build_id(const struct mt_elf_image *image, uint64_t offset, u
 
 	if (offset > image->size || size > image->size - offset)
 		return 0;
-	bytes = image->bytes + offset;
+	if (size > NOTE_BYTES_MAX)
+		size = NOTE_BYTES_MAX;
+	bytes = mt_elf_image_bytes(image, offset, size);
+	if (!bytes)
+		return 0;
 	for (at = 0; size - at >= sizeof(note); at += name + desc) {
 		memcpy(&note, bytes + at, sizeof(note));
 		at += sizeof(note);
@@ -119,14 +199,16 @@ static size_t find_build_id(const struct mt_elf_image *image, uint64_t offset, u
 
 size_t mt_elf_image_build_id(const struct mt_elf_image *image, uint8_t ret_id[MT_BUILD_ID_MAX])
 {
+	unsigned int left = NOTES_MAX;
 	size_t i, n = 0;
 
-	for (i = 0; i < image->n_phdrs && !n; i++) {
+	for (i = 0; i < image->n_phdrs && !n && left; i++) {
 		const Elf64_Phdr *phdr = &image->phdrs[i];
 
-		if (phdr->p_type == PT_NOTE)
-			n = find_build_id(image, phdr->p_offset, phdr->p_filesz, phdr->p_align,
-					  ret_id);
+		if (phdr->p_type != PT_NOTE)
+			continue;
+		left--;
+		n = find_build_id(image, phdr->p_offset, phdr->p_filesz, phdr->p_align, ret_id);
 	}
 	return n;
 }
@@ -142,13 +224,18 @@ int mt_elf_image_open(int fd, struct mt_elf_image *ret_image)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
 		return -MT_E_NOT_ELF;
-	/* Shared: in private mappings the kernel shows the breakpoints of uprobes, anybody's. */
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if ((uint64_t)st.st_size > FILE_BYTES_MAX)
+		return -EFBIG;
+	image.size = (size_t)st.st_size;
+	/* Not mapped: whatever is in a mapping of a file goes with the file's end, and us with it. */
+	bytes = mmap(NULL, image.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
 	image.bytes = bytes;
-	image.size = (size_t)st.st_size;
-	err = parse(&image);
+	image.file = calloc(1, sizeof(*image.file) + image.size / PART / 8 + 1);
+	if (image.file)
+		image.file->fd = fd;
+	err = image.file ? parse(&image) : -ENOMEM;
 	if (err) {
 		mt_elf_image_close(&image);
 		return err;
@@ -160,4 +247,5 @@ int mt_elf_image_open(int fd, struct mt_elf_image *ret_image)
 void mt_elf_image_close(struct mt_elf_image *image)
 {
 	munmap((void *)(uintptr_t)image->bytes, image->size);
+	free(image->file);
 }

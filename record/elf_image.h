@@ -1,5 +1,8 @@
 /*
- * record/elf_image.h - a mapped 64-bit little-endian ELF file and checked access to its tables.
+ * record/elf_image.h - a 64-bit little-endian ELF file and checked access to its tables.
+ *
+ * A file is read where it is looked at, each part once: it may be cut or overwritten any moment,
+ * and what has been checked stays as it was checked. What is cut off meanwhile reads as zeros.
  */
 #ifndef MT_ELF_IMAGE_H
 #define MT_ELF_IMAGE_H
@@ -11,8 +14,9 @@
 #include "common/event.h"
 
 struct mt_elf_image {
-	const uint8_t *bytes;
+	const uint8_t *bytes;		/* by mt_elf_image_bytes() only */
 	size_t size;
+	struct mt_elf_file *file;	/* NULL: all of it is in memory */
 	uint16_t machine;		/* e_machine */
 	const Elf64_Phdr *phdrs;	/* NULL if there are none that lie in the file */
 	size_t n_phdrs;
@@ -23,11 +27,18 @@ struct mt_elf_image {
 /* The same for an image in memory, which is borrowed. 0, -MT_E_NOT_ELF. */
 int mt_elf_image_read(const void *bytes, size_t size, struct mt_elf_image *ret_image);
 
-/* Map the file at fd. 0, -MT_E_NOT_ELF, -errno. */
+/* The most that is read of one file: what lies in more is not found. */
+#define MT_ELF_IMAGE_READ_MAX (512u << 20)
+
+/* The file at fd, which is borrowed until the image is closed. 0, -MT_E_NOT_ELF, -errno. */
 int mt_elf_image_open(int fd, struct mt_elf_image *ret_image);
 void mt_elf_image_close(struct mt_elf_image *image);
 
-/* Bytes [offset, offset + size) of the file, NULL unless all of them are in it and aligned to 8. */
+/* Bytes [offset, offset + size) of the file, NULL unless all of them are in it and can be read. */
+const uint8_t *mt_elf_image_bytes(const struct mt_elf_image *image, uint64_t offset,
+				  uint64_t size);
+
+/* The same, NULL also unless they are aligned to 8. */
 const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset, uint64_t size);
 
 /* The string at offset of a string table of the file, NULL unless it ends inside the table. */

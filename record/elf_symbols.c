@@ -19,6 +19,7 @@ static void search_table(const struct mt_elf_image *image, const Elf64_Shdr *tab
 {
 	const Elf64_Shdr *strings;
 	const Elf64_Sym *syms;
+	const char *texts;
 	size_t n_syms, i;
 
 	if (table->sh_link >= image->n_shdrs || table->sh_entsize != sizeof(Elf64_Sym))
@@ -26,9 +27,9 @@ static void search_table(const struct mt_elf_image *image, const Elf64_Shdr *tab
 	strings = &image->shdrs[table->sh_link];
 	n_syms = table->sh_size / sizeof(Elf64_Sym);
 	syms = mt_elf_image_range(image, table->sh_offset, n_syms * sizeof(Elf64_Sym));
+	texts = (const char *)mt_elf_image_bytes(image, strings->sh_offset, strings->sh_size);
 	/* Once the last string is known to end, every one is. */
-	if (!syms || !strings->sh_size ||
-	    !mt_elf_image_string(image, strings->sh_offset, strings->sh_size, strings->sh_size - 1))
+	if (!syms || !texts || !strings->sh_size || texts[strings->sh_size - 1])
 		return;
 
 	for (i = 0; i < n_syms; i++) {
@@ -39,7 +40,7 @@ static void search_table(const struct mt_elf_image *image, const Elf64_Shdr *tab
 		    syms[i].st_name >= strings->sh_size)
 			continue;
 		search->has_functions |= table->sh_type == SHT_SYMTAB;
-		name = (const char *)image->bytes + strings->sh_offset + syms[i].st_name;
+		name = texts + syms[i].st_name;
 		found = bsearch(name, search->names, search->n, sizeof(*search->names),
 				compare_name);
 		if (found && mt_elf_image_offset(image, syms[i].st_value, PF_X) > 0)

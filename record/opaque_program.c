@@ -39,13 +39,13 @@ static bool is_go(const struct mt_elf_image *image)
 const char *mt_program_unseen(const struct mt_elf_image *image, bool has_symbols,
 			      bool has_allocator)
 {
-	const Elf64_Ehdr *ehdr = (const void *)image->bytes;
+	const Elf64_Ehdr *ehdr = mt_elf_image_range(image, 0, sizeof(*ehdr));
 
 	if (is_go(image))
 		return "Go: what it allocates from its own heap is not seen";
 	if (has_allocator || has_symbols || has_segment(image, PT_INTERP))
 		return NULL;
-	if (ehdr->e_type != ET_EXEC && !is_position_independent_program(image))
+	if ((!ehdr || ehdr->e_type != ET_EXEC) && !is_position_independent_program(image))
 		return NULL;
 	return "static and stripped: its allocator cannot be found";
 }

@@ -5,6 +5,7 @@
 #include "record/x86_insn.h"
 
 #define FORWARD_MAX 32
+#define INSN_MAX 16u		/* bytes; none is longer */
 #define SHORT_BRANCH_REACH 130	/* of a two-byte branch: 127 forward, 128 back */
 
 /* Opcode bytes of an instruction whose length is known. */
@@ -184,9 +185,9 @@ struct mt_probe_site mt_probe_site_find(const uint8_t *code, size_t len, size_t 
 	return site;
 }
 
-/* The executable bytes of the file around an offset. */
-static const uint8_t *segment_of(const struct mt_elf_image *image, uint64_t offset, size_t *ret_len,
-				 size_t *ret_at)
+/* The executable bytes of the file around an offset: all, or one instruction's. */
+static const uint8_t *code_at(const struct mt_elf_image *image, uint64_t offset, bool all,
+			      size_t *ret_len, size_t *ret_at)
 {
 	size_t i;
 
@@ -197,9 +198,13 @@ static const uint8_t *segment_of(const struct mt_elf_image *image, uint64_t offs
 		    offset < phdr->p_offset || offset - phdr->p_offset >= phdr->p_filesz ||
 		    phdr->p_offset > image->size || phdr->p_filesz > image->size - phdr->p_offset)
 			continue;
-		*ret_len = phdr->p_filesz;
-		*ret_at = offset - phdr->p_offset;
-		return image->bytes + phdr->p_offset;
+		*ret_at = all ? offset - phdr->p_offset : 0;
+		*ret_len = phdr->p_filesz - (offset - phdr->p_offset);
+		if (all)
+			*ret_len = phdr->p_filesz;
+		else if (*ret_len > INSN_MAX)
+			*ret_len = INSN_MAX;
+		return mt_elf_image_bytes(image, offset - *ret_at, *ret_len);
 	}
 	return NULL;
 }
@@ -214,11 +219,14 @@ void mt_probe_sites_choose(int fd, bool move, struct mt_probe *probes, size_t n)
 	if (mt_elf_image_open(fd, &image))
 		return;
 	for (i = 0; i < n && image.machine == EM_X86_64; i++) {
-		code = segment_of(&image, probes[i].offset, &len, &at);
+		/* The others sit where an instruction of a certain kind is. */
+		bool moves = move && probes[i].role != MT_PROBE_RET_SITE &&
+			     probes[i].role != MT_PROBE_LEAVE;
+
+		code = code_at(&image, probes[i].offset, moves, &len, &at);
 		if (!code)
 			continue;
-		/* The others sit where an instruction of a certain kind is. */
-		if (move && probes[i].role != MT_PROBE_RET_SITE && probes[i].role != MT_PROBE_LEAVE)
+		if (moves)
 			probes[i].forward = mt_probe_site_find(code, len, at).forward;
 		at += probes[i].forward;
 		probes[i].offset += probes[i].forward;

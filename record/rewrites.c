@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,10 +12,7 @@
 #include "record/elf_image.h"
 
 #define FILES_MAX 65536u
-#define FILE_BYTES_MAX (1ull << 40)
-#define PART_MAX 65536u		/* of the headers, and of a note */
 #define AT_ONCE_NS 1000000u
-#define NOTES_MAX 64u
 #define END_NS 1000000000u	/* for a look to end before it is given up */
 
 struct watched {
@@ -116,41 +112,15 @@ static bool is_unchanged(const struct watched *file, const struct stat *st)
 	       mt_nanoseconds(&st->st_mtim) == file->note.mtime;
 }
 
-/*
- * Of a file that may be cut any moment, so that a mapping of it could not be read: headers and
- * notes are read to where they are in it.
- */
-static uint32_t read_build_id(int fd, uint64_t size, uint8_t build_id[MT_BUILD_ID_MAX])
+static uint32_t read_build_id(int fd, uint8_t build_id[MT_BUILD_ID_MAX])
 {
-	unsigned int notes = NOTES_MAX;
 	struct mt_elf_image image;
-	uint32_t n = 0;
-	size_t i, len;
-	uint8_t *copy;
+	uint32_t n;
 
-	if (!size || size > FILE_BYTES_MAX)
+	if (mt_elf_image_open(fd, &image))
 		return 0;
-	copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		    -1, 0);
-	if (copy == MAP_FAILED)
-		return 0;
-	if (pread(fd, copy, size < PART_MAX ? size : PART_MAX, 0) > 0 &&
-	    !mt_elf_image_read(copy, size, &image)) {
-		for (i = 0; i < image.n_phdrs; i++) {
-			const Elf64_Phdr note = image.phdrs[i];
-
-			if (note.p_type != PT_NOTE || note.p_offset >= size || !notes)
-				continue;
-			notes--;
-			len = note.p_filesz < PART_MAX ? note.p_filesz : PART_MAX;
-			if (len > size - note.p_offset)
-				len = size - note.p_offset;
-			if (pread(fd, copy + note.p_offset, len, (off_t)note.p_offset) < 0)
-				break;
-		}
-		n = mt_elf_image_build_id(&image, build_id);
-	}
-	munmap(copy, size);
+	n = mt_elf_image_build_id(&image, build_id);
+	mt_elf_image_close(&image);
 	return n;
 }
 
@@ -171,7 +141,7 @@ static bool look_at(struct watched *file)
 		close(fd);
 		return false;
 	}
-	n = read_build_id(fd, st.st_size, build_id);
+	n = read_build_id(fd, build_id);
 	/* Is it being written just now? Then the next look will see all of it. */
 	if (fstat(fd, &after) || after.st_size != st.st_size ||
 	    mt_nanoseconds(&after.st_mtim) != mt_nanoseconds(&st.st_mtim)) {

@@ -6,10 +6,17 @@
 #include <criterion/criterion.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/error.h"
+#include "record/allocator_table.h"
+#include "record/allocators.h"
+#include "record/elf_dynamic.h"
+#include "record/probe_site.h"
+#include "record/wait_places.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 
@@ -27,14 +34,14 @@ static int find_in(const void *bytes, size_t size)
 	unlink(path);
 	cr_assert_eq(write(fd, bytes, size), (ssize_t)size);
 	err = mt_elf_image_open(fd, &image);
+	if (!err) {
+		mt_elf_find_functions(&image, names, 2, vaddrs);
+		mt_elf_frame_range(&image, 0x1000, &start, &end);
+		mt_elf_import_find(&image, 0x4000, &import);
+		mt_elf_image_close(&image);
+	}
 	close(fd);
-	if (err)
-		return err;
-	mt_elf_find_functions(&image, names, 2, vaddrs);
-	mt_elf_frame_range(&image, 0x1000, &start, &end);
-	mt_elf_import_find(&image, 0x4000, &import);
-	mt_elf_image_close(&image);
-	return 0;
+	return err;
 }
 
 Test(elf_symbols, what_is_not_elf_is_refused)
@@ -70,6 +77,96 @@ Test(elf_symbols, hostile_headers_are_survived)
 	close(fd);
 }
 
+static void write_bytes(int fd, const uint8_t *bytes, size_t size)
+{
+	cr_assert_eq(pwrite(fd, bytes, size, 0), (ssize_t)size);
+}
+
+static uint8_t *read_bytes(const char *path, size_t *ret_size)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	uint8_t *bytes;
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(fstat(fd, &st), 0);
+	bytes = malloc((size_t)st.st_size);
+	cr_assert_eq(pread(fd, bytes, (size_t)st.st_size, 0), st.st_size);
+	close(fd);
+	*ret_size = (size_t)st.st_size;
+	return bytes;
+}
+
+/* Cut anywhere after it was opened, it reads as zeros from there on; nobody dies of it. */
+Test(elf_image, a_file_may_be_cut_while_it_is_read)
+{
+	static const char *const names[] = { "free", "malloc" };
+	char path[] = "/tmp/t_record_elf.XXXXXX";
+	uint8_t id[MT_BUILD_ID_MAX];
+	struct mt_elf_import import;
+	struct mt_elf_image image;
+	uint64_t vaddrs[2], start, end;
+	size_t size, cut;
+	uint8_t *bytes = read_bytes(LIBC, &size);
+	unsigned int whole = 0;
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	unlink(path);
+	for (cut = size; cut; cut -= cut < 100003 ? cut : 100003) {
+		write_bytes(fd, bytes, size);
+		cr_assert_eq(mt_elf_image_open(fd, &image), 0);
+		cr_assert_eq(ftruncate(fd, (off_t)cut), 0);
+		mt_elf_find_functions(&image, names, 2, vaddrs);
+		whole += vaddrs[1] != 0 && mt_elf_image_build_id(&image, id) > 0 &&
+			 mt_elf_frame_range(&image, vaddrs[1], &start, &end);
+		mt_elf_import_find(&image, 0x4000, &import);
+		mt_elf_image_close(&image);
+	}
+	cr_expect_gt(whole, 0);
+	cr_expect_lt(whole, size / 100003);
+	close(fd);
+	free(bytes);
+}
+
+/* The same by another process, all the time, through all that looks for allocators. */
+Test(elf_image, a_file_may_be_cut_and_grow_again_at_any_time)
+{
+	char path[] = "/tmp/t_record_elf.XXXXXX";
+	struct mt_allocator_table *table;
+	struct mt_allocator_scan scan;
+	struct mt_wait_places places;
+	struct mt_elf_dynamic *dynamic;
+	size_t size, i;
+	uint8_t *bytes = read_bytes(LIBC, &size);
+	int fd = mkstemp(path);
+	pid_t child;
+
+	cr_assert_geq(fd, 0);
+	unlink(path);
+	write_bytes(fd, bytes, size);
+	cr_assert_eq(mt_allocator_table_new(NULL, &table), 0);
+	child = fork();
+	cr_assert_geq(child, 0);
+	for (i = 0; !child && getppid() != 1; i++)
+		if (ftruncate(fd, (off_t)(i * 7919 % size)) || pwrite(fd, bytes, size, 0) < 0)
+			_exit(1);
+	for (i = 0; i < 300; i++) {
+		if (!mt_allocators_scan(table, fd, NULL, &scan)) {
+			mt_probe_sites_choose(fd, true, scan.probes, scan.n);
+			mt_allocator_scan_release(&scan);
+		}
+		mt_wait_places_find(fd, &places);
+		if (!mt_elf_dynamic_read(fd, &dynamic))
+			mt_elf_dynamic_free(dynamic);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	mt_allocator_table_free(table);
+	close(fd);
+	free(bytes);
+}
+
 /* Every range of the file, compared with readelf's; how many there are. */
 static int compare_ranges(const struct mt_elf_image *image, const char *path)
 {
@@ -103,30 +200,22 @@ Test(elf_frames, ranges_are_those_that_readelf_shows)
 
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(mt_elf_image_open(fd, &image), 0);
-	close(fd);
 	cr_assert_gt(compare_ranges(&image, LIBC), 1000);
 	mt_elf_image_close(&image);
+	close(fd);
 }
 
 /* A copy of the file as gcc -static would have linked it: without .eh_frame_hdr. */
 static uint8_t *read_without_table(const char *path, size_t *ret_size)
 {
-	int fd = open(path, O_RDONLY);
+	uint8_t *bytes = read_bytes(path, ret_size);
 	Elf64_Phdr *phdrs;
-	struct stat st;
-	uint8_t *bytes;
 	size_t i;
 
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(fstat(fd, &st), 0);
-	bytes = malloc((size_t)st.st_size);
-	cr_assert_eq(pread(fd, bytes, (size_t)st.st_size, 0), st.st_size);
-	close(fd);
 	phdrs = (void *)(bytes + ((Elf64_Ehdr *)bytes)->e_phoff);
 	for (i = 0; i < ((Elf64_Ehdr *)bytes)->e_phnum; i++)
 		if (phdrs[i].p_type == PT_GNU_EH_FRAME)
 			phdrs[i].p_type = PT_NULL;
-	*ret_size = (size_t)st.st_size;
 	return bytes;
 }
 
