@@ -1,5 +1,5 @@
 #!/bin/sh
-# Instructions that encoding, decoding and unwinding take, against the committed figures.
+# Instructions that encoding, decoding, aggregating and unwinding take, against the committed figures.
 #
 #   tests/bench/instructions.sh [--update] STEPS
 #
@@ -39,7 +39,8 @@ if ! command -v valgrind >/dev/null; then
 	tally_end
 	exit
 fi
-for step in encode:mt_encode_events decode:mt_block_decode unwind:mt_unwind; do
+for step in encode:mt_encode_events decode:mt_block_decode aggregate:mt_profile_replay \
+	unwind:mt_unwind; do
 	name=${step%%:*}
 	got=$(count "$name" "${step#*:}")
 	if [ "${got:-0}" = 0 ]; then

@@ -1,13 +1,16 @@
 /*
  * tests/bench/steps.c - a fixed amount of one step's work, whose instructions can be counted.
  *
- *	steps encode|decode|unwind
+ *	steps encode|decode|aggregate|unwind
  *
  * tests/bench/instructions.sh counts what the function of the step takes, under callgrind.
  */
 #include "common/artifact.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "report/aggregate.h"
+#include "report/session.h"
+#include "report/timeline.h"
 #include "report/unwind.h"
 #include "tests/oracle/capture.h"
 
@@ -79,6 +82,71 @@ static int encode_and_decode(void)
 	return err;
 }
 
+/* A heap that grows: more allocations than frees, of any block that is live. */
+static void make_heap(void)
+{
+	static uint64_t live[ROWS];
+	uint64_t time = 1000000000000ull, r;
+	uint32_t i, k, n_live = 0;
+
+	for (i = 0; i < ROWS; i++) {
+		r = next_random();
+		time += 50 + r % 1951;
+		events[i] = (struct mt_event){ .time = time, .begin = time,
+					       .thread = r >> 12 & 3, .type = MT_EV_FREE };
+		if (!n_live || r % 100 < 55) {
+			events[i].type = MT_EV_MALLOC;
+			events[i].addr = live[n_live++] = 0x55d000000000ull + i * 32;
+			events[i].size = 16 << (r >> 40 & 7);
+			events[i].stack = 1 + (r >> 44) % 3000;
+		} else {
+			k = (r >> 20) % n_live;
+			events[i].addr = live[k];
+			live[k] = live[--n_live];
+		}
+	}
+}
+
+static int next_events(void *arg, const struct mt_event **ret_events, size_t *ret_n)
+{
+	bool *given = arg;
+
+	if (*given)
+		return 0;
+	*given = true;
+	*ret_events = events;
+	*ret_n = ROWS;
+	return 1;
+}
+
+static int aggregate(void)
+{
+	struct mt_lifecycle rows[5] = { { .type = MT_LC_START, .pid = 1, .name = "", .path = "" } };
+	struct mt_timeline *timeline = NULL;
+	struct mt_session *session = NULL;
+	struct mt_profile *profile = NULL;
+	bool given = false;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < 4; i++)
+		rows[1 + i] = (struct mt_lifecycle){ .type = MT_LC_THREAD, .thread = i,
+						     .tid = 1 + i, .name = "", .path = "" };
+	make_heap();
+	err = mt_session_build(rows, MT_ARRAY_SIZE(rows), NULL, 0, &session);
+	if (!err)
+		err = mt_timeline_new(next_events, &given, 0, session, &timeline);
+	if (!err)
+		err = mt_profile_replay(timeline, session, NULL, &profile);
+	if (!err && (mt_profile_totals(profile)->events != ROWS ||
+		     mt_profile_totals(profile)->unmatched_frees))
+		err = -MT_E_CORRUPT;
+	mt_profile_free(profile);
+	mt_timeline_free(timeline);
+	mt_session_free(session);
+	return err;
+}
+
 /* Frames of several sizes, taken at each depth. */
 static __attribute__((noinline)) void nest(unsigned int depth)
 {
@@ -127,10 +195,13 @@ int main(int argc, char **argv)
 	int err;
 
 	if (argc != 2) {
-		fputs("usage: steps encode|decode|unwind\n", stderr);
+		fputs("usage: steps encode|decode|aggregate|unwind\n", stderr);
 		return 64;
 	}
-	err = strcmp(argv[1], "unwind") ? encode_and_decode() : unwind();
+	if (!strcmp(argv[1], "aggregate"))
+		err = aggregate();
+	else
+		err = strcmp(argv[1], "unwind") ? encode_and_decode() : unwind();
 	if (err)
 		fprintf(stderr, "steps: %s: %s\n", argv[1], mt_strerror(err));
 	return err != 0;
