@@ -102,7 +102,7 @@ struct {
 	__type(value, __u8);
 } known_inodes SEC(".maps");
 
-/* Dynamic linkers that wait_in_linker is attached to. */
+/* Dynamic linkers that wait_in_linker is attached to: MT_LINKER_*. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 256);

@@ -155,6 +155,10 @@ struct mt_inode_key {
 #define MT_INODE_MAPPED 1	/* what is mapped and probed */
 #define MT_INODE_OPENED 2	/* an overlay's, whose mappings are of another inode */
 
+/* Value of a linker: whoever maps from its code will wait in it; or only while it is linking. */
+#define MT_LINKER_ALONE 1
+#define MT_LINKER_IN_LIBC 2
+
 /*
  * Request ring. The process that asks is being stopped, unless it has a ticket: then it runs on
  * until it comes to where it waits for the answer.
@@ -259,6 +263,7 @@ struct mt_task_state {
 	struct mt_inode_key opened;	/* bpf/watch.bpf.h: of the mapping being made */
 	__u64 hooked;		/* 1: opened is valid */
 	__u64 asked;		/* ticket of the latest request not waited for, 0 = none */
+	__u64 linking;		/* 1: it is in a linker that will come to wait_in_linker */
 	__u64 region_begin;	/* bpf/regions.bpf.h: of the call that is under way */
 	__u64 region_break;	/* where the heap ended then */
 	__u64 sample_gap;	/* bpf/sample.bpf.h: bytes to the next point; 0: not drawn yet */

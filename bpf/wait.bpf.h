@@ -65,6 +65,24 @@ static __always_inline bool wait_for(__u32 ticket, __u64 sp)
 	return wait.answered;
 }
 
+#define R_STATE 24	/* <link.h>: in struct r_debug */
+#define RT_ADD 1
+
+/*
+ * Of a linker that is the C library too: does it begin to map files? to_debug leads from the place
+ * that is probed to its pointer to what it tells debuggers.
+ */
+static __noinline bool begins_linking(__u64 place, __u64 to_debug)
+{
+	__u64 debug = 0;
+	__u32 state = 0;
+
+	if (!to_debug || bpf_copy_from_user(&debug, sizeof(debug), (void *)(place + to_debug)) ||
+	    bpf_copy_from_user(&state, sizeof(state), (void *)(debug + R_STATE)))
+		return false;
+	return state == RT_ADD;
+}
+
 /*
  * A program that may sleep may not make tail calls, as use_kernel_stack() wants it. Its stack
  * frames are below the 64 bytes from which on the kernel puts them elsewhere, and must stay so.
@@ -76,7 +94,10 @@ int wait_in_linker(struct pt_regs *ctx)
 	__u32 ticket;
 
 	state = find_state(current_task());
-	if (!state || !state->asked)
+	if (!state)
+		return 0;
+	state->linking = begins_linking(PT_REGS_IP(ctx), attach_cookie(ctx));
+	if (!state->asked)
 		return 0;
 	ticket = state->asked;
 	state->asked = 0;

@@ -156,9 +156,13 @@ static __always_inline void await(struct mt_task_state *state, __u32 ticket)
 		stop_process(MT_PROCESS_STOPPED, true);
 }
 
-static __always_inline bool waits_in(const struct mt_inode_key *file)
+/* Will the thread wait, as it runs this file's code? */
+static __always_inline bool waits_in(const struct mt_task_state *state,
+				     const struct mt_inode_key *file)
 {
-	return bpf_map_lookup_elem(&linkers, file);
+	__u8 *linker = bpf_map_lookup_elem(&linkers, file);
+
+	return linker && (*linker == MT_LINKER_ALONE || state->linking);
 }
 
 /* The file is known. An overlay's inode is kept beside the one that is mapped: perf tells of it. */
@@ -238,6 +242,8 @@ static __always_inline void fresh_program(struct mt_task_state *state)
 	state->stack_end = 0;
 	state->hooked = 0;
 	state->asked = 0;
+	/* If it has a linker that begins; whoever has none runs no code of a linker's file. */
+	state->linking = 1;
 }
 
 /* As exec does: its own, with nothing in it. */
@@ -293,7 +299,7 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 	interpreter.addr = entry_point(task);
 	interpreter.end = interpreter.addr + 1;
 	watch_area(0, &interpreter);
-	program.waits = !interpreter.stop && waits_in(&interpreter.area.file);
+	program.waits = !interpreter.stop && waits_in(state, &interpreter.area.file);
 	program.addr = BPF_CORE_READ(task, mm, start_code);
 	program.end = program.addr + 1;
 	read_inode(&program.opened, BPF_CORE_READ(bprm, file, f_inode));

@@ -98,13 +98,13 @@ static __always_inline bool matters(const struct syscall *call, __u64 nr)
 }
 
 /* Does the dynamic linker make the call? Looked up for code of files only, which is rare. */
-static __always_inline bool called_by_linker(void)
+static __always_inline bool called_by_linker(const struct mt_task_state *state)
 {
 	struct task_struct *task = current_task();
 	struct mapped area = {};
 
 	find_vma(task, entry_point(task), mapped_at, &area);
-	return area.file.ino && waits_in(&area.file);
+	return area.file.ino && waits_in(state, &area.file);
 }
 
 /*
@@ -124,7 +124,7 @@ static __always_inline void watch_call(struct mt_task_state *state, __u64 addr, 
 	} else if (fd) {
 		read_descriptor(&watch.opened, *fd);
 	}
-	watch.waits = called_by_linker();
+	watch.waits = called_by_linker(state);
 	watch_areas(&watch);
 	if (watch.stop)
 		await(state, watch.ticket);

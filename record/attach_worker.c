@@ -123,10 +123,7 @@ static int remember_probed(struct mt_attach_worker *worker, const struct mt_inod
 	return 0;
 }
 
-/*
- * Whoever maps or executes files where it cannot be made to wait is stopped: that is no failure.
- * true: something is attached.
- */
+/* Who cannot be made to wait is stopped: that is no failure. true: something is attached. */
 static bool attach_waits(struct mt_attach_worker *worker, int fd, const struct mt_inode_key *key,
 			 bool *ret_linker)
 {
@@ -135,7 +132,8 @@ static bool attach_waits(struct mt_attach_worker *worker, int fd, const struct m
 	if (mt_wait_places_find(fd, &places) || !places.n ||
 	    mt_attacher_attach(worker->attacher, fd, places.probes, places.n))
 		return false;
-	*ret_linker = places.linker && !mt_programs_know_linker(worker->programs, key);
+	*ret_linker = places.linker &&
+		      !mt_programs_know_linker(worker->programs, key, places.linker);
 	return true;
 }
 

@@ -21,4 +21,8 @@ struct mt_elf_image;
 bool mt_elf_find_functions(const struct mt_elf_image *image, const char *const *names, size_t n,
 			   uint64_t *ret_vaddrs);
 
+/* The same of data that is in the file and can be written to. */
+void mt_elf_find_objects(const struct mt_elf_image *image, const char *const *names, size_t n,
+			 uint64_t *ret_vaddrs);
+
 #endif

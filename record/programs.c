@@ -523,9 +523,9 @@ bool mt_programs_knows_inode(const struct mt_programs *programs, const struct mt
 	return !bpf_map_lookup_elem(bpf_map__fd(programs->skel->maps.known_inodes), key, &value);
 }
 
-int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_key *key)
+int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_key *key,
+			    uint8_t value)
 {
-	uint8_t value = 1;
 
 	return bpf_map_update_elem(bpf_map__fd(programs->skel->maps.linkers), key, &value, BPF_ANY);
 }

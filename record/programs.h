@@ -133,8 +133,12 @@ int mt_programs_know_inode(struct mt_programs *programs, const struct mt_inode_k
 /* Was it made known? Those not used for long are forgotten once there are many. */
 bool mt_programs_knows_inode(const struct mt_programs *programs, const struct mt_inode_key *key);
 
-/* This dynamic linker waits (record/wait_places.h): mapping files through it stops nobody. */
-int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_key *key);
+/*
+ * This dynamic linker waits (record/wait_places.h): mapping files through it stops nobody.
+ * value: MT_LINKER_*.
+ */
+int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_key *key,
+			    uint8_t value);
 /* Whoever executes the name with this key need not ask, until then: an exec_names entry. */
 int mt_programs_believe_exec(struct mt_programs *programs, uint64_t key, uint64_t until);
 /* What the request with this ticket asked for is done. */

@@ -4,12 +4,12 @@
 #include "record/elf_image.h"
 #include "record/elf_symbols.h"
 
-enum { LINKER, EXECVE, EXECVEAT, FEXECVE, MMAP, NAMES };
+enum { MUSL, LINKER, EXECVE, EXECVEAT, FEXECVE, MMAP, NAMES };
 
 /* Sorted. */
 static const char *const names[NAMES] = {
-	[LINKER] = "_dl_debug_state", [EXECVE] = "execve", [EXECVEAT] = "execveat",
-	[FEXECVE] = "fexecve", [MMAP] = "mmap",
+	[MUSL] = "__dls3", [LINKER] = "_dl_debug_state", [EXECVE] = "execve",
+	[EXECVEAT] = "execveat", [FEXECVE] = "fexecve", [MMAP] = "mmap",
 };
 
 static void add(struct mt_wait_places *places, const struct mt_elf_image *image, int name,
@@ -28,6 +28,22 @@ static void add(struct mt_wait_places *places, const struct mt_elf_image *image,
 	};
 }
 
+static void add_linker(struct mt_wait_places *places, const struct mt_elf_image *image,
+		       const uint64_t *vaddrs)
+{
+	static const char *const debug = "_dl_debug_addr";
+	uint64_t told = 0;
+
+	if (vaddrs[MUSL])
+		mt_elf_find_objects(image, &debug, 1, &told);
+	if (vaddrs[MMAP] && !told)
+		return;
+	add(places, image, LINKER, vaddrs[LINKER], MT_PROBE_WAIT,
+	    vaddrs[MMAP] ? told - vaddrs[LINKER] : 0);
+	if (places->n)
+		places->linker = vaddrs[MMAP] ? MT_LINKER_IN_LIBC : MT_LINKER_ALONE;
+}
+
 int mt_wait_places_find(int fd, struct mt_wait_places *ret_places)
 {
 	struct mt_wait_places places = {};
@@ -38,9 +54,7 @@ int mt_wait_places_find(int fd, struct mt_wait_places *ret_places)
 	if (err)
 		return err;
 	mt_elf_find_functions(&image, names, NAMES, vaddrs);
-	if (!vaddrs[MMAP])
-		add(&places, &image, LINKER, vaddrs[LINKER], MT_PROBE_WAIT, 0);
-	places.linker = places.n;
+	add_linker(&places, &image, vaddrs);
 	add(&places, &image, EXECVE, vaddrs[EXECVE], MT_PROBE_EXEC, MT_EXEC_NAME);
 	add(&places, &image, EXECVEAT, vaddrs[EXECVEAT], MT_PROBE_EXEC, MT_EXEC_IN_FOLDER);
 	add(&places, &image, FEXECVE, vaddrs[FEXECVE], MT_PROBE_EXEC, MT_EXEC_OPEN_FILE);

@@ -4,12 +4,16 @@
  *
  * Dynamic linkers call _dl_debug_state(), which does nothing, for debuggers: when files have been
  * mapped and none of their code has run. Who executes a file calls execve() or its like.
+ *
+ * In one that is the C library too (musl's) code is also mapped for whoever calls mmap(), without
+ * coming by. But it calls _dl_debug_state() before too, and whether it is before or after is in
+ * what it tells debuggers: the probe's cookie leads to that.
  */
 #ifndef MT_WAIT_PLACES_H
 #define MT_WAIT_PLACES_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "record/allocators.h"
 
@@ -18,11 +22,7 @@
 struct mt_wait_places {
 	struct mt_probe probes[MT_WAIT_PLACES_MAX];
 	size_t n;
-	/*
-	 * One is that of a dynamic linker that no program calls mmap() of: in one that is the C
-	 * library too (musl's) code is mapped without coming by.
-	 */
-	bool linker;
+	uint8_t linker;		/* MT_LINKER_*, if one is that of a dynamic linker; 0 */
 };
 
 /* Of the file at fd. 0, -MT_E_NOT_ELF, -errno. */

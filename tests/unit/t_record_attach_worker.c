@@ -104,10 +104,12 @@ int mt_programs_know_inode(struct mt_programs *programs, const struct mt_inode_k
 	return 0;
 }
 
-int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_key *key)
+int mt_programs_know_linker(struct mt_programs *programs, const struct mt_inode_key *key,
+			    uint8_t value)
 {
 	(void)programs;
 	(void)key;
+	(void)value;
 	return 0;
 }
 

@@ -27,7 +27,7 @@ Test(wait_places, finds_the_one_in_the_interpreter_of_this_program)
 
 	cr_assert_eq(mt_elf_dynamic_read(fd, &dynamic), 0);
 	cr_assert_eq(find(mt_elf_dynamic_interpreter(dynamic), &places), 0);
-	cr_expect(places.linker);
+	cr_expect_eq(places.linker, MT_LINKER_ALONE);
 	cr_assert_geq(places.n, 1);
 	cr_expect_gt(places.probes[0].offset, 0);
 	cr_expect_eq(places.probes[0].role, MT_PROBE_WAIT);
@@ -105,7 +105,9 @@ Test(wait_places, of_a_linker_that_is_the_c_library)
 	if (access(musl, R_OK))
 		cr_skip("no musl here");
 	cr_assert_eq(find(musl, &places), 0);
-	cr_expect_not(places.linker);
-	cr_assert_geq(places.n, 1);
-	cr_expect_eq(places.probes[0].role, MT_PROBE_EXEC);
+	cr_expect_eq(places.linker, MT_LINKER_IN_LIBC);
+	cr_assert_geq(places.n, 2);
+	cr_expect_eq(places.probes[0].role, MT_PROBE_WAIT);
+	cr_expect_neq(places.probes[0].cookie, 0);
+	cr_expect_eq(places.probes[1].role, MT_PROBE_EXEC);
 }
