@@ -16,7 +16,9 @@
 struct mt_packer {
 	ZSTD_CCtx *ctx;		/* in context */
 	void *context;
-	size_t max;
+	struct mt_packing ways[MT_PACKINGS_MAX];
+	uint32_t n_ways;
+	uint32_t way;
 	size_t cap;
 	uint8_t *out;
 };
@@ -36,45 +38,79 @@ static uint64_t load_le(const uint8_t *p, unsigned int bytes)
 
 static bool set(struct mt_packer *packer, ZSTD_cParameter parameter, int value)
 {
-	return ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, parameter, value));
+	return !ZSTD_isError(ZSTD_CCtx_setParameter(packer->ctx, parameter, value));
+}
+
+int mt_packer_use(struct mt_packer *packer, uint32_t way)
+{
+	const struct mt_packing *packing = &packer->ways[way];
+
+	packer->way = way;
+	if (ZSTD_isError(ZSTD_CCtx_reset(packer->ctx, ZSTD_reset_session_only)) ||
+	    !set(packer, ZSTD_c_compressionLevel, packing->level) ||
+	    !set(packer, ZSTD_c_checksumFlag, 1) || !set(packer, ZSTD_c_contentSizeFlag, 1) ||
+	    !set(packer, ZSTD_c_hashLog, packing->hash_log))
+		return -ENOMEM;
+	return 0;
 }
 
 /*
  * zstd sizes its tables by the frame: the largest one fits all others. Were the memory its own, it
  * would give back most of it after 128 frames of less, and allocate anew for the next large one.
  */
-static int make_context(struct mt_packer *packer, int level, int hash_log, size_t size)
+static int make_context(struct mt_packer *packer, size_t size)
 {
-	uint8_t *warm_up = calloc(1, packer->max);
 	const uint8_t *frame;
-	int err = -ENOMEM;
+	uint8_t *warm_up;
+	uint32_t i;
+	int err;
 
 	free(packer->context);
 	packer->context = malloc(size);
 	packer->ctx = packer->context ? ZSTD_initStaticCCtx(packer->context, size) : NULL;
-	if (warm_up && packer->ctx && !set(packer, ZSTD_c_compressionLevel, level) &&
-	    !set(packer, ZSTD_c_checksumFlag, 1) && !set(packer, ZSTD_c_contentSizeFlag, 1) &&
-	    !set(packer, ZSTD_c_hashLog, hash_log))
-		err = mt_packer_pack(packer, warm_up, packer->max, &packer->max, 1, &frame, &size);
-	free(warm_up);
+	err = packer->ctx ? 0 : -ENOMEM;
+	for (i = packer->n_ways; i-- > 0 && !err;) {
+		size_t max = packer->ways[i].max;
+
+		warm_up = calloc(1, max + !max);
+		err = warm_up ? mt_packer_use(packer, i) : -ENOMEM;
+		if (!err)
+			err = mt_packer_pack(packer, warm_up, max, &max, 1, &frame, &size);
+		free(warm_up);
+	}
 	return err;
 }
 
-int mt_packer_new(int level, int hash_log, size_t max, struct mt_packer **ret_packer)
+/* What is compressed in one go needs no copy of its input. The sizes are estimates. */
+static size_t context_size(const struct mt_packing *packing)
+{
+	const ZSTD_compressionParameters p = ZSTD_getCParams(packing->level, packing->max, 0);
+
+	return packing->in_parts ? ZSTD_estimateCStreamSize_usingCParams(p) :
+				   ZSTD_estimateCCtxSize_usingCParams(p);
+}
+
+int mt_packer_new_for(const struct mt_packing *ways, uint32_t n, struct mt_packer **ret_packer)
 {
 	struct mt_packer *packer = calloc(1, sizeof(*packer));
-	size_t size = ZSTD_estimateCStreamSize_usingCParams(ZSTD_getCParams(level, max, 0));
+	size_t size = 0, cap;
 	int err = -ENOMEM, i;
+	uint32_t way;
 
 	if (!packer)
 		return -ENOMEM;
-	packer->max = max;
-	/* Each part between two cuts may be stored as it is, with a head of its own. */
-	packer->cap = ZSTD_compressBound(max) + max / PART_MIN * 3;
+	packer->n_ways = n;
+	for (way = 0; way < n; way++) {
+		packer->ways[way] = ways[way];
+		/* Each part between two cuts may be stored as it is, with a head of its own. */
+		cap = ZSTD_compressBound(ways[way].max) + ways[way].max / PART_MIN * 3;
+		packer->cap = cap > packer->cap ? cap : packer->cap;
+		cap = context_size(&ways[way]);
+		size = cap > size ? cap : size;
+	}
 	packer->out = malloc(packer->cap);
-	/* The size is an estimate. */
 	for (i = 0; err && packer->out && i < CONTEXT_SIZES_TRIED; i++)
-		err = make_context(packer, level, hash_log, size << i);
+		err = make_context(packer, size << i);
 	if (err) {
 		mt_packer_free(packer);
 		return err;
@@ -82,6 +118,13 @@ int mt_packer_new(int level, int hash_log, size_t max, struct mt_packer **ret_pa
 	memset(packer->out, 0, packer->cap);
 	*ret_packer = packer;
 	return 0;
+}
+
+int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer)
+{
+	const struct mt_packing packing = { .level = level, .max = max };
+
+	return mt_packer_new_for(&packing, 1, ret_packer);
 }
 
 void mt_packer_free(struct mt_packer *packer)
@@ -105,16 +148,14 @@ static int pack_part(struct mt_packer *packer, ZSTD_outBuffer *out, ZSTD_inBuffe
 	return ZSTD_isError(left) || left || in->pos != end ? -ENOMEM : 0;
 }
 
-int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len, const size_t *cuts,
-		   uint32_t n_cuts, const uint8_t **ret_frame, size_t *ret_size)
+static int pack_parts(struct mt_packer *packer, const void *content, size_t len,
+		      const size_t *cuts, uint32_t n_cuts, size_t *ret_size)
 {
 	ZSTD_outBuffer out = { packer->out, packer->cap, 0 };
 	ZSTD_inBuffer in = { content, 0, 0 };
 	uint32_t i;
 	int err = 0;
 
-	if (len > packer->max)
-		return -MT_E_LIMIT;
 	if (ZSTD_isError(ZSTD_CCtx_reset(packer->ctx, ZSTD_reset_session_only)) ||
 	    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(packer->ctx, len)))
 		return -ENOMEM;
@@ -124,10 +165,30 @@ int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len, co
 	}
 	if (!err)
 		err = pack_part(packer, &out, &in, len, ZSTD_e_end);
+	if (!err)
+		*ret_size = out.pos;
+	return err;
+}
+
+int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len, const size_t *cuts,
+		   uint32_t n_cuts, const uint8_t **ret_frame, size_t *ret_size)
+{
+	const struct mt_packing *packing = &packer->ways[packer->way];
+	size_t size = 0;
+	int err = 0;
+
+	if (len > packing->max)
+		return -MT_E_LIMIT;
+	if (packing->in_parts) {
+		err = pack_parts(packer, content, len, cuts, n_cuts, &size);
+	} else {
+		size = ZSTD_compress2(packer->ctx, packer->out, packer->cap, content, len);
+		err = ZSTD_isError(size) ? -ENOMEM : 0;
+	}
 	if (err)
 		return err;
 	*ret_frame = packer->out;
-	*ret_size = out.pos;
+	*ret_size = size;
 	return 0;
 }
 

@@ -29,11 +29,28 @@ struct mt_frame_span {
 };
 
 /*
- * Compressor at this zstd level for contents of at most max bytes. hash_log is the size of
- * zstd's table of earlier positions, 0 for the level's own: bytes that are mostly noise are
- * better searched with a small one. All its memory is allocated here.
+ * A way to compress: at this zstd level, contents of at most max bytes, in parts or not. hash_log
+ * is the size of zstd's table of earlier positions, 0 for the level's own: bytes that are mostly
+ * noise are better searched with a small one.
  */
-int mt_packer_new(int level, int hash_log, size_t max, struct mt_packer **ret_packer);
+struct mt_packing {
+	int level;
+	int hash_log;
+	size_t max;
+	bool in_parts;
+};
+
+#define MT_PACKINGS_MAX 4
+
+/*
+ * Compressor in these ways, MT_PACKINGS_MAX at most, which take their memory in turns: it is as
+ * much as the largest needs, all allocated here. The first way is in use.
+ */
+int mt_packer_new_for(const struct mt_packing *ways, uint32_t n, struct mt_packer **ret_packer);
+/* In one way, in one go. */
+int mt_packer_new(int level, size_t max, struct mt_packer **ret_packer);
+/* Use this of the ways from now on. 0, -ENOMEM. */
+int mt_packer_use(struct mt_packer *packer, uint32_t way);
 void mt_packer_free(struct mt_packer *packer);
 /*
  * The frame of content: borrowed until the next call. At the cuts, rising offsets in content,

@@ -11,6 +11,7 @@
 #define FOOTER_MAGIC 0x8F92EAB1u
 #define HEAD_SIZE 8
 #define FOOTER_SIZE 9
+#define ENTRY_SIZE 8
 #define WITH_CHECKSUMS 0x80	/* entries have 4 bytes more; we write none: frames have theirs */
 #define RESERVED 0x7c
 
@@ -28,27 +29,57 @@ static uint32_t get_le32(const uint8_t *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-int mt_seek_table_encode(struct mt_buf *buf, const struct mt_frame_entry *entries, uint32_t n)
+int mt_seek_table_begin(struct mt_buf *buf, uint32_t n)
 {
-	size_t size = (size_t)n * 8 + FOOTER_SIZE;
 	uint8_t *p;
-	uint32_t i;
-	int err;
+	int err = mt_buf_reserve(buf, HEAD_SIZE);
 
-	err = mt_buf_reserve(buf, HEAD_SIZE + size);
 	if (err)
 		return err;
 	p = put_le32(buf->data + buf->len, SKIPPABLE_MAGIC);
-	p = put_le32(p, (uint32_t)size);
-	for (i = 0; i < n; i++) {
-		p = put_le32(p, entries[i].size);
-		p = put_le32(p, entries[i].content);
-	}
-	p = put_le32(p, n);
-	*p++ = 0;
-	p = put_le32(p, FOOTER_MAGIC);
-	buf->len = (size_t)(p - buf->data);
+	put_le32(p, n * ENTRY_SIZE + FOOTER_SIZE);
+	buf->len += HEAD_SIZE;
 	return 0;
+}
+
+int mt_seek_table_add(struct mt_buf *buf, const struct mt_frame_entry *entry)
+{
+	uint8_t *p;
+	int err = mt_buf_reserve(buf, ENTRY_SIZE);
+
+	if (err)
+		return err;
+	p = put_le32(buf->data + buf->len, entry->size);
+	put_le32(p, entry->content);
+	buf->len += ENTRY_SIZE;
+	return 0;
+}
+
+int mt_seek_table_end(struct mt_buf *buf, uint32_t n)
+{
+	uint8_t *p;
+	int err = mt_buf_reserve(buf, FOOTER_SIZE);
+
+	if (err)
+		return err;
+	p = put_le32(buf->data + buf->len, n);
+	*p++ = 0;
+	put_le32(p, FOOTER_MAGIC);
+	buf->len += FOOTER_SIZE;
+	return 0;
+}
+
+int mt_seek_table_encode(struct mt_buf *buf, const struct mt_frame_entry *entries, uint32_t n)
+{
+	uint32_t i;
+	int err;
+
+	err = mt_buf_reserve(buf, HEAD_SIZE + (size_t)n * ENTRY_SIZE + FOOTER_SIZE);
+	if (!err)
+		err = mt_seek_table_begin(buf, n);
+	for (i = 0; i < n && !err; i++)
+		err = mt_seek_table_add(buf, &entries[i]);
+	return err ? err : mt_seek_table_end(buf, n);
 }
 
 static int read_footer(int fd, uint64_t file_size, uint8_t footer[FOOTER_SIZE])

@@ -18,7 +18,10 @@ struct mt_frame_entry {
 	uint32_t kinds;		/* or of MT_KIND_BIT, 0 if unknown; not part of the seek table */
 };
 
-/* Append the seek table's frame. 0, -ENOMEM. */
+/* Append the seek table's frame: its parts, n times the one in the middle; or all. 0, -ENOMEM. */
+int mt_seek_table_begin(struct mt_buf *buf, uint32_t n);
+int mt_seek_table_add(struct mt_buf *buf, const struct mt_frame_entry *entry);
+int mt_seek_table_end(struct mt_buf *buf, uint32_t n);
 int mt_seek_table_encode(struct mt_buf *buf, const struct mt_frame_entry *entries, uint32_t n);
 
 /*

@@ -22,10 +22,11 @@
 #define EVENTS_HASH_LOG 11
 #define STACKS_LEVEL 3
 
-/* Blocks that wait for their frame. */
-struct stream {
+enum way { SMALL, STACKS, EVENTS, WAYS };
+
+struct stream {	/* blocks that wait for their frame */
 	struct mt_buf content;
-	struct mt_packer *packer;
+	enum way way;
 	size_t max;
 	uint32_t kinds;
 };
@@ -33,9 +34,9 @@ struct stream {
 struct mt_writer {
 	struct mt_frame_file file;
 	int err;		/* sticks */
+	struct mt_packer *packer;
 	struct stream small;	/* lifecycle; mappings, loss, checkpoint */
-	struct stream stacks;
-	struct stream events;
+	struct stream stacks;	/* whose room events take for a moment, when it is empty */
 	struct mt_event_encoder *encoder;	/* events that wait for their block */
 	uint64_t event_count;
 	uint64_t events_filed;
@@ -44,21 +45,13 @@ struct mt_writer {
 	uint64_t max_lag;
 };
 
-static int stream_init(struct stream *stream, size_t max, int level, int hash_log)
+static int pack(struct mt_writer *writer, enum way way, const struct mt_buf *content,
+		const size_t *cuts, uint32_t n_cuts, uint32_t kinds)
 {
-	int err;
+	int err = mt_packer_use(writer->packer, way);
 
-	stream->max = max;
-	err = mt_buf_reserve(&stream->content, max);
-	if (err)
-		return err;
-	return mt_packer_new(level, hash_log, max, &stream->packer);
-}
-
-static void stream_release(struct stream *stream)
-{
-	mt_buf_release(&stream->content);
-	mt_packer_free(stream->packer);
+	return err ? err : mt_frame_file_pack(&writer->file, writer->packer, content, cuts, n_cuts,
+					      kinds);
 }
 
 static int stream_flush(struct mt_writer *writer, struct stream *stream)
@@ -67,26 +60,24 @@ static int stream_flush(struct mt_writer *writer, struct stream *stream)
 
 	if (!stream->content.len)
 		return 0;
-	err = mt_frame_file_pack(&writer->file, stream->packer, &stream->content, NULL, 0,
-				 stream->kinds);
+	err = pack(writer, stream->way, &stream->content, NULL, 0, stream->kinds);
 	mt_buf_reset(&stream->content);
 	stream->kinds = 0;
 	return err;
 }
 
+/* After flush_definitions(). */
 static int write_events(struct mt_writer *writer)
 {
-	struct stream *stream = &writer->events;
+	struct mt_buf *content = &writer->stacks.content;
 	size_t cuts[MT_EVENT_CUTS_MAX];
 	uint32_t n_cuts;
 	int err;
 
-	err = mt_event_encoder_finish(writer->encoder, &stream->content, cuts, &n_cuts);
-	if (err)
-		return err;
-	err = mt_frame_file_pack(&writer->file, stream->packer, &stream->content, cuts, n_cuts,
-				 MT_KIND_BIT(MT_BLOCK_EVENTS));
-	mt_buf_reset(&stream->content);
+	err = mt_event_encoder_finish(writer->encoder, content, cuts, &n_cuts);
+	if (!err)
+		err = pack(writer, EVENTS, content, cuts, n_cuts, MT_KIND_BIT(MT_BLOCK_EVENTS));
+	mt_buf_reset(content);
 	if (!err)
 		writer->events_filed = writer->event_count;
 	return err;
@@ -285,7 +276,6 @@ int mt_writer_checkpoint(struct mt_writer *writer, const struct mt_checkpoint *c
 static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trailer)
 {
 	struct mt_trailer filled = *trailer;
-	struct mt_packer *packer = NULL;
 	struct mt_buf buf;
 	uint32_t i, n = writer->file.n_index, *kinds = NULL;
 	int err;
@@ -294,66 +284,86 @@ static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trai
 	filled.events = writer->event_count;
 	filled.stacks = writer->stack_count;
 	filled.max_lag = writer->max_lag;
-	filled.n_frames = 0;
-	if (mt_frame_file_indexed(&writer->file) && n <= MT_TRAILER_FRAMES_MAX) {
+	filled.n_frames = mt_frame_file_indexed(&writer->file) ? n : 0;
+	if (filled.n_frames) {
 		kinds = calloc(n, sizeof(*kinds));
 		if (!kinds)
 			return -ENOMEM;
 		for (i = 0; i < n; i++)
-			kinds[i] = writer->file.index[i].kinds;
-		filled.n_frames = n;
+			kinds[i] = mt_frame_file_entry(&writer->file, i).kinds;
 		filled.frame_kinds = kinds;
 	}
 	err = mt_encode_trailer(&buf, &filled);
-	if (!err)
-		err = mt_packer_new(STACKS_LEVEL, 0, buf.len, &packer);
-	if (!err)
-		err = mt_frame_file_pack(&writer->file, packer, &buf, NULL, 0,
-					 MT_KIND_BIT(MT_BLOCK_TRAILER));
-	mt_packer_free(packer);
-	mt_buf_release(&buf);
 	free(kinds);
+	if (!err)
+		err = mt_frame_file_pack_single(&writer->file, STACKS_LEVEL, &buf,
+						MT_KIND_BIT(MT_BLOCK_TRAILER));
+	mt_buf_release(&buf);
 	return err;
+}
+
+/* What a trailer takes is in proportion to the file: what frames took makes room for it. */
+static void release_streams(struct mt_writer *writer)
+{
+	mt_buf_release(&writer->small.content);
+	mt_buf_release(&writer->stacks.content);
+	mt_packer_free(writer->packer);
+	mt_event_encoder_free(writer->encoder);
+	writer->packer = NULL;
+	writer->encoder = NULL;
 }
 
 int mt_writer_finish(struct mt_writer *writer, const struct mt_trailer *trailer)
 {
-	struct mt_buf table;
-	int err = writer->err;
+	int err;
 
-	if (err)
-		return err;
-	mt_buf_init(&table);
+	if (writer->err)
+		return writer->err;
 	err = flush_events(writer);
+	release_streams(writer);
 	if (!err)
 		err = write_trailer(writer, trailer);
-	if (!err && mt_frame_file_indexed(&writer->file)) {
-		err = mt_seek_table_encode(&table, writer->file.index, writer->file.n_index);
-		if (!err)
-			err = mt_frame_file_write(&writer->file, table.data, table.len);
-	}
-	mt_buf_release(&table);
-	return stick(writer, err);
+	if (!err && mt_frame_file_indexed(&writer->file))
+		err = mt_frame_file_end(&writer->file);
+	writer->err = err ? err : -EBADF;
+	return err;
 }
 
 static int write_header(struct mt_writer *writer, const struct mt_header *header)
 {
-	struct mt_packer *packer = NULL;
 	struct mt_buf buf;
 	int err;
 
 	mt_buf_init(&buf);
 	err = mt_encode_header(&buf, header);
-	if (!err && buf.len > MT_FRAME_CONTENT_MAX)
-		err = -MT_E_LIMIT;
 	if (!err)
-		err = mt_packer_new(STACKS_LEVEL, 0, buf.len, &packer);
-	if (!err)
-		err = mt_frame_file_pack(&writer->file, packer, &buf, NULL, 0,
-					 MT_KIND_BIT(MT_BLOCK_HEADER));
-	mt_packer_free(packer);
+		err = mt_frame_file_pack_single(&writer->file, STACKS_LEVEL, &buf,
+						MT_KIND_BIT(MT_BLOCK_HEADER));
 	mt_buf_release(&buf);
 	return err;
+}
+
+static int init_streams(struct mt_writer *writer)
+{
+	const size_t events_max = mt_event_encoder_bound(EVENTS_ROWS);
+	const struct mt_packing ways[WAYS] = {
+		[SMALL] = { .level = STACKS_LEVEL, .max = SMALL_MAX },
+		[STACKS] = { .level = STACKS_LEVEL, .max = STACKS_MAX },
+		[EVENTS] = { .level = EVENTS_LEVEL, .hash_log = EVENTS_HASH_LOG,
+			     .max = events_max, .in_parts = true },
+	};
+	int err;
+
+	err = mt_event_encoder_new(EVENTS_ROWS, &writer->encoder);
+	writer->small.max = SMALL_MAX;
+	writer->stacks.max = STACKS_MAX;
+	writer->stacks.way = STACKS;
+	if (!err)
+		err = mt_buf_reserve(&writer->small.content, SMALL_MAX);
+	if (!err)
+		err = mt_buf_reserve(&writer->stacks.content,
+				     events_max > STACKS_MAX ? events_max : STACKS_MAX);
+	return err ? err : mt_packer_new_for(ways, WAYS, &writer->packer);
 }
 
 int mt_writer_open(int fd, const struct mt_header *header, struct mt_writer **ret_writer)
@@ -365,14 +375,7 @@ int mt_writer_open(int fd, const struct mt_header *header, struct mt_writer **re
 	if (!writer)
 		return -ENOMEM;
 	writer->file.fd = -1;
-	err = mt_event_encoder_new(EVENTS_ROWS, &writer->encoder);
-	if (!err)
-		err = stream_init(&writer->small, SMALL_MAX, STACKS_LEVEL, 0);
-	if (!err)
-		err = stream_init(&writer->stacks, STACKS_MAX, STACKS_LEVEL, 0);
-	if (!err)
-		err = stream_init(&writer->events, mt_event_encoder_bound(EVENTS_ROWS),
-				  EVENTS_LEVEL, EVENTS_HASH_LOG);
+	err = init_streams(writer);
 	if (!err)
 		err = mt_frame_file_init(&writer->file, fd);
 	if (!err)
@@ -393,10 +396,7 @@ void mt_writer_free(struct mt_writer *writer)
 	if (writer->file.fd >= 0)
 		close(writer->file.fd);
 	mt_frame_file_release(&writer->file);
-	stream_release(&writer->small);
-	stream_release(&writer->stacks);
-	stream_release(&writer->events);
-	mt_event_encoder_free(writer->encoder);
+	release_streams(writer);
 	free(writer);
 }
 

@@ -1,13 +1,13 @@
 /*
  * record/writer.h - rows into blocks, blocks into frames, frames into the artifact file.
  *
- * Used by one thread. All large memory is allocated when the writer is opened; the frame
- * index alone grows, in large steps, up to MT_SEEK_FRAMES_MAX frames. A longer file has
- * neither seek table nor frame kinds. Rows are copied or encoded before a function
- * returns. They reach the file when enough of them have gathered, and at
- * every checkpoint; a row given earlier never stands behind a row of a kind that comes later
- * in this order: lifecycle, stacks, events, mappings, files, coverage, marks, loss. So what
- * defines an index or a stack id stands before its use if it is given to the writer first.
+ * Used by one thread. All large memory is allocated when the writer is opened, and given back
+ * before the trailer takes as much; the frame index alone grows, up to MT_SEEK_FRAMES_MAX frames.
+ * A longer file has neither seek table nor frame kinds. Rows are copied or encoded before a
+ * function returns. They reach the file when enough of them have gathered, and at every
+ * checkpoint; a row given earlier never stands behind a row of a kind that comes later in this
+ * order: lifecycle, stacks, events, mappings, files, coverage, marks, loss. So what defines an
+ * index or a stack id stands before its use if it is given to the writer first.
  *
  * Errors stick: after the first one every function returns it and writes nothing. What is in
  * the file then ends with a whole frame, if the file can be truncated.
@@ -41,7 +41,7 @@ int mt_writer_loss(struct mt_writer *writer, const struct mt_loss *rows, uint32_
  */
 int mt_writer_checkpoint(struct mt_writer *writer, const struct mt_checkpoint *checkpoint);
 
-/* The end: what is left, the trailer (likewise filled in) and the seek table. */
+/* The end: what is left, the trailer (likewise filled in) and the seek table. No rows follow. */
 int mt_writer_finish(struct mt_writer *writer, const struct mt_trailer *trailer);
 
 /* Bytes in the file, events and stacks taken. */

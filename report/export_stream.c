@@ -170,7 +170,7 @@ static int put_events(struct stream *s)
 
 static int write_stream(struct stream *s)
 {
-	int err = mt_packer_new(LEVEL, 0, CONTENT_MAX, &s->packer);
+	int err = mt_packer_new(LEVEL, CONTENT_MAX, &s->packer);
 
 	if (!err)
 		err = put_rows(s, MT_BLOCK_STACKS);

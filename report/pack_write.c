@@ -191,7 +191,7 @@ static int write_pack(struct output *o, struct mt_analysis *a, const struct mt_p
 		      struct mt_pack_summary *summary)
 {
 	const struct mt_trailer *trailer;
-	int err = mt_packer_new(LEVEL, 0, MT_FRAME_CONTENT_MAX, &o->packer);
+	int err = mt_packer_new(LEVEL, MT_FRAME_CONTENT_MAX, &o->packer);
 
 	if (!err)
 		err = read_all(a->reader);

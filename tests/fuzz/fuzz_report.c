@@ -37,7 +37,7 @@ static int write_artifact(const uint8_t *data, size_t size)
 	size_t used = 0;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
-	if (fd < 0 || (!packer && mt_packer_new(1, 0, CONTENT_MAX, &packer)))
+	if (fd < 0 || (!packer && mt_packer_new(1, CONTENT_MAX, &packer)))
 		abort();
 	mt_block_init(&block);
 	if (!mt_block_decode(&block, data, size, 0, &used)) {

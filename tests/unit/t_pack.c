@@ -48,7 +48,7 @@ static void load(const struct mt_buf *blocks, int want)
 	mt_buf_init(&header);
 	cr_assert_eq(mt_encode_header(&header, &fixture_header), 0);
 	contents[0] = &header;
-	cr_assert_eq(mt_packer_new(1, 0, MT_FRAME_CONTENT_MAX, &packer), 0);
+	cr_assert_eq(mt_packer_new(1, MT_FRAME_CONTENT_MAX, &packer), 0);
 	for (i = 0; i < 2; i++) {
 		cr_assert_eq(mt_packer_pack(packer, contents[i]->data, contents[i]->len, NULL, 0,
 					    &frame, &size), 0);

@@ -43,7 +43,7 @@ static void setup(void)
 	fd = mkstemp(path);
 	cr_assert_geq(fd, 0);
 	mt_buf_init(&content);
-	cr_assert_eq(mt_packer_new(3, 0, 1 << 20, &packer), 0);
+	cr_assert_eq(mt_packer_new(3, 1 << 20, &packer), 0);
 	mt_encode_header(&content, &fixture_header);
 	put_frame();
 }
