@@ -97,7 +97,7 @@ $(O)/unit/t_record_%: $(O)/tests/unit/t_record_%.o $(RECORD_LIB) $(READER) $(COM
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,criterion $(PKGS_record) $(MSGPACK)) -lm -o $@
 # What these test stops real processes; they stand for the loaded programs themselves.
-$(addprefix $(O)/unit/t_record_,stopped pressure attach_worker): LDFLAGS += -Wl,-z,muldefs
+$(addprefix $(O)/unit/t_record_,stopped pressure attach_worker memory): LDFLAGS += -Wl,-z,muldefs
 $(O)/unit/%: $(O)/tests/unit/%.o $(REPORT_LIB) $(WRITER) $(COMMON)
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(call pkg_libs,$(PKGS_tests)) $(LIBS_report) \

@@ -23,6 +23,7 @@
 #include "record/wait_places.h"
 #include "record/witness.h"
 
+#define PROBED_MAX 65536u	/* as many as there can be sources */
 #define STOP_DEADLINE_NS 1000000000ull
 
 struct probed {
@@ -115,7 +116,7 @@ static int remember_probed(struct mt_attach_worker *worker, const struct mt_inod
 			   bool linker)
 {
 	int err = mt_grow(&worker->probed, worker->n_probed, &worker->cap_probed,
-			  sizeof(*worker->probed), MT_GROW_MAX);
+			  sizeof(*worker->probed), PROBED_MAX);
 
 	if (err)
 		return err;

@@ -10,17 +10,23 @@
 #include "record/writer.h"
 
 #define GAPS_MAX 4096u	/* more say nothing new */
+#define GAPS_BYTES_MAX (1u << 20)
+/* That wait to be written: more than can be probed between two checkpoints. */
+#define SOURCES_MAX 4096u
+#define SOURCES_BYTES_MAX (1u << 20)
 #define ROWS_A_WRITE 256u
 
 struct mt_coverage {
 	pthread_mutex_t lock;	/* all below but the atomics and what says otherwise */
 	struct mt_coverage_row *sources;	/* that wait to be written */
 	uint32_t n_waiting;
+	size_t sources_bytes;		/* of their texts */
 	uint32_t cap_sources;
 	uint32_t n_sources;		/* ever: the last one's id */
 	struct mt_coverage_row *gaps;
 	uint32_t n_gaps;
 	uint32_t cap_gaps;
+	size_t gaps_bytes;
 	uint32_t written_gaps;		/* the writing thread's, as is what follows */
 	uint64_t *written_counts;
 	struct mt_coverage_row rows[ROWS_A_WRITE];
@@ -45,15 +51,9 @@ int mt_coverage_new(struct mt_coverage **ret_coverage)
 	return 0;
 }
 
+/* A row's texts are one allocation, which begins with the functions' array. */
 static void release_row(struct mt_coverage_row *row)
 {
-	uint32_t i;
-
-	free((char *)(uintptr_t)row->path);
-	free((char *)(uintptr_t)row->function);
-	free((char *)(uintptr_t)row->reason);
-	for (i = 0; i < row->n_functions; i++)
-		free((char *)(uintptr_t)row->functions[i]);
 	free(row->functions);
 }
 
@@ -61,6 +61,7 @@ static void forget_sources(struct mt_coverage *coverage)
 {
 	while (coverage->n_waiting)
 		release_row(&coverage->sources[--coverage->n_waiting]);
+	coverage->sources_bytes = 0;
 }
 
 void mt_coverage_free(struct mt_coverage *coverage)
@@ -87,29 +88,44 @@ static void set_file(struct mt_coverage_row *row, const struct stat *st)
 	row->ino = st->st_ino;
 }
 
-static int copy_source(const struct mt_coverage_source *source, struct mt_coverage_row *ret_row)
+static size_t bytes_of(const struct mt_coverage_row *row)
 {
-	struct mt_coverage_row row = {
-		.type = MT_COVERAGE_SOURCE, .kind = source->kind, .path = strdup(source->path),
-		.function = strdup(""), .reason = strdup(""),
-		.functions = calloc(source->n_functions + 1, sizeof(*row.functions)),
-	};
+	size_t bytes = MT_ALLOCATION_BYTES + (row->n_functions + 1) * sizeof(*row->functions);
 	uint32_t i;
 
-	if (!row.path || !row.function || !row.reason || !row.functions)
-		goto fail;
-	for (i = 0; i < source->n_functions; i++) {
-		row.functions[i] = strdup(source->functions[i]);
-		if (!row.functions[i])
-			goto fail;
-		row.n_functions++;
-	}
-	set_file(&row, source->st);
-	*ret_row = row;
+	bytes += strlen(row->path) + strlen(row->function) + strlen(row->reason) + 3;
+	for (i = 0; i < row->n_functions; i++)
+		bytes += strlen(row->functions[i]) + 1;
+	return bytes;
+}
+
+static const char *put_text(char **at, const char *text)
+{
+	size_t len = strlen(text) + 1;
+	char *copy = memcpy(*at, text, len);
+
+	*at += len;
+	return copy;
+}
+
+/* What borrowed has, of which bytes_of() is bytes. */
+static int copy_row(const struct mt_coverage_row *borrowed, size_t bytes,
+		    struct mt_coverage_row *ret_row)
+{
+	const char **functions = malloc(bytes);
+	char *at = (char *)(functions + borrowed->n_functions + 1);
+	uint32_t i;
+
+	if (!functions)
+		return -ENOMEM;
+	*ret_row = *borrowed;
+	ret_row->path = put_text(&at, borrowed->path);
+	ret_row->function = put_text(&at, borrowed->function);
+	ret_row->reason = put_text(&at, borrowed->reason);
+	for (i = 0; i < borrowed->n_functions; i++)
+		functions[i] = put_text(&at, borrowed->functions[i]);
+	ret_row->functions = functions;
 	return 0;
-fail:
-	release_row(&row);
-	return -ENOMEM;
 }
 
 static int set_fixed_size(struct mt_coverage *coverage, uint32_t id, uint64_t size)
@@ -127,56 +143,71 @@ static int set_fixed_size(struct mt_coverage *coverage, uint32_t id, uint64_t si
 	return 0;
 }
 
+static int add_source(struct mt_coverage *coverage, struct mt_coverage_row *row,
+		      uint64_t fixed_size)
+{
+	size_t bytes = bytes_of(row);
+	uint32_t id = coverage->n_sources + 1;
+	int err;
+
+	if (id >= MT_GROUPS_MAX)
+		return -EOVERFLOW;
+	if (coverage->n_waiting == SOURCES_MAX ||
+	    bytes > SOURCES_BYTES_MAX - coverage->sources_bytes)
+		return -ENOBUFS;
+	err = mt_grow(&coverage->sources, coverage->n_waiting, &coverage->cap_sources,
+		      sizeof(*coverage->sources), SOURCES_MAX);
+	if (!err && fixed_size)
+		err = set_fixed_size(coverage, id, fixed_size);
+	row->id = id;
+	if (!err)
+		err = copy_row(row, bytes, &coverage->sources[coverage->n_waiting]);
+	if (err)
+		return err;
+	coverage->n_sources = id;
+	coverage->n_waiting++;
+	coverage->sources_bytes += bytes;
+	return 0;
+}
+
 int mt_coverage_add(struct mt_coverage *coverage, const struct mt_coverage_source *source,
 		    uint32_t *ret_id)
 {
-	struct mt_coverage_row row;
-	uint32_t id = 0;
-	int err = copy_source(source, &row);
+	struct mt_coverage_row row = {
+		.type = MT_COVERAGE_SOURCE, .kind = source->kind, .path = source->path,
+		.function = "", .reason = "", .n_functions = source->n_functions,
+		.functions = (const char **)source->functions,
+	};
+	int err;
 
-	if (err)
-		return err;
+	set_file(&row, source->st);
 	pthread_mutex_lock(&coverage->lock);
-	if (coverage->n_sources + 1 >= MT_GROUPS_MAX)
-		err = -EOVERFLOW;
-	if (!err)
-		err = mt_grow(&coverage->sources, coverage->n_waiting, &coverage->cap_sources,
-			      sizeof(*coverage->sources), MT_GROW_MAX);
-	if (!err && source->fixed_size)
-		err = set_fixed_size(coverage, coverage->n_sources + 1, source->fixed_size);
-	if (!err) {
-		row.id = id = ++coverage->n_sources;
-		coverage->sources[coverage->n_waiting++] = row;
-	}
+	err = add_source(coverage, &row, source->fixed_size);
 	pthread_mutex_unlock(&coverage->lock);
-	if (err) {
-		release_row(&row);
-		return err;
-	}
-	*ret_id = id;
-	return 0;
+	if (!err)
+		*ret_id = row.id;
+	return err;
 }
 
 void mt_coverage_gap(struct mt_coverage *coverage, const char *path, const struct stat *st,
 		     const char *function, const char *reason)
 {
 	struct mt_coverage_row row = {
-		.type = MT_COVERAGE_GAP, .kind = "", .path = strdup(path),
-		.function = strdup(function), .reason = strdup(reason),
+		.type = MT_COVERAGE_GAP, .kind = "", .path = path, .function = function,
+		.reason = reason,
 	};
-	bool kept = false;
+	size_t bytes = bytes_of(&row);
 
 	set_file(&row, st);
 	pthread_mutex_lock(&coverage->lock);
-	if (row.path && row.function && row.reason && coverage->n_gaps < GAPS_MAX &&
+	if (coverage->n_gaps < GAPS_MAX && bytes <= GAPS_BYTES_MAX - coverage->gaps_bytes &&
 	    !mt_grow(&coverage->gaps, coverage->n_gaps, &coverage->cap_gaps,
-		     sizeof(*coverage->gaps), MT_GROW_MAX)) {
-		coverage->gaps[coverage->n_gaps++] = row;
-		kept = true;
+		     sizeof(*coverage->gaps), GAPS_MAX) &&
+	    !copy_row(&row, bytes, &coverage->gaps[coverage->n_gaps])) {
+		coverage->n_gaps++;
+		coverage->gaps_bytes += bytes;
 	}
 	pthread_mutex_unlock(&coverage->lock);
-	if (!kept)
-		release_row(&row);
 }
 
 uint64_t mt_coverage_fixed_size(const struct mt_coverage *coverage, uint32_t id)

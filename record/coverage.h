@@ -28,11 +28,17 @@ struct mt_coverage_source {
 	uint32_t n_functions;
 };
 
-/* *ret_id is the new source's. -ENOMEM, -EOVERFLOW. */
+/*
+ * *ret_id is the new source's. -ENOMEM; -EOVERFLOW: there are MT_GROUPS_MAX; -ENOBUFS: too many
+ * wait to be written.
+ */
 int mt_coverage_add(struct mt_coverage *coverage, const struct mt_coverage_source *source,
 		    uint32_t *ret_id);
 
-/* st may be NULL, function is "" for a whole file. Strings are copied. */
+/*
+ * st may be NULL, function is "" for a whole file. Strings are copied; 4096 gaps, or a megabyte of
+ * them, say all there is to say: more are left out.
+ */
 void mt_coverage_gap(struct mt_coverage *coverage, const char *path, const struct stat *st,
 		     const char *function, const char *reason);
 

@@ -24,7 +24,7 @@ SAME_NUMBER(MT_RING_BRK, MT_EV_BRK);
 _Static_assert(MT_RING_REGS_MAX == MT_REGS_MAX && MT_RING_FP_MAX == MT_FP_CHAIN_MAX &&
 	       MT_RING_STACK_MAX == MT_STACK_BYTES_MAX, "limits of both sides");
 
-#define EVENTS_MAX 65536
+#define EVENTS_MAX 32768
 #define LIFECYCLE_MAX 256
 
 #if defined(__x86_64__)

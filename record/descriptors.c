@@ -23,8 +23,9 @@ int mt_descriptor_keep(int fd)
 
 	if (fd < 0)
 		return -errno;
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-	    (rlim_t)fd + KEPT_FREE < limit.rlim_cur)
+	if (fd < MT_DESCRIPTORS_MAX &&
+	    (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	     (rlim_t)fd + KEPT_FREE < limit.rlim_cur))
 		return fd;
 	close(fd);
 	return -EMFILE;

@@ -9,12 +9,16 @@
 
 #include <limits.h>
 
+/* More are not held, whatever the limit: their numbers alone take memory. */
+#define MT_DESCRIPTORS_MAX (1 << 19)
+
 /* Raise the limit as far as it goes; of this process, and those that it forks later. */
 void mt_descriptors_raise(void);
 
 /*
  * A descriptor that was just opened and is to be held for long: as it is, or closed and -EMFILE if
- * it is one of the last. -errno if it is below 0. Numbers are given from the lowest on.
+ * it is one of the last, or too high. -errno if it is below 0. Numbers are given from the lowest
+ * on.
  */
 int mt_descriptor_keep(int fd);
 

@@ -15,8 +15,8 @@
 #include "record/writer.h"
 
 /* That wait to be written: more than can be looked at between two checkpoints. */
-#define NOTES_MAX 4096u
-#define PATHS_MAX (1u << 20)
+#define NOTES_MAX 2048u
+#define PATHS_MAX (1u << 19)
 #define LAST_LOOK_NS 2000000000u	/* nobody is held up by it any more */
 
 struct note {

@@ -14,7 +14,7 @@
 struct mt_id_table;
 
 #define MT_ID_NONE UINT32_MAX
-#define MT_ID_SLOTS_MAX (1u << 19)
+#define MT_ID_SLOTS_MAX (1u << 18)
 #define MT_ID_PROCESSES_MAX (3u << 16)	/* half as many again as the kernel side tracks */
 
 /* Places for max entries, MT_ID_SLOTS_MAX at most. 0, -ENOMEM, -EINVAL. */

@@ -6,11 +6,16 @@
 #include "common/grow.h"
 #include "record/writer.h"
 
+/* That wait to be written. */
+#define WAITING_MAX 8192u
+#define WAITING_BYTES_MAX (1u << 19)
+
 struct mt_marks {
 	pthread_mutex_t lock;
 	struct mt_mark *rows;	/* those that wait to be written */
 	uint32_t n;
 	uint32_t cap;
+	size_t bytes;	/* of their names */
 	uint32_t total;
 };
 
@@ -34,6 +39,7 @@ static void forget_rows(struct mt_marks *marks)
 {
 	while (marks->n)
 		free((char *)(uintptr_t)marks->rows[--marks->n].name);
+	marks->bytes = 0;
 }
 
 void mt_marks_free(struct mt_marks *marks)
@@ -48,20 +54,24 @@ void mt_marks_free(struct mt_marks *marks)
 
 int mt_marks_add(struct mt_marks *marks, uint32_t type, uint64_t time, const char *name)
 {
+	size_t bytes = strlen(name) + 1 + MT_ALLOCATION_BYTES;
 	char *copy = strdup(name);
 	int err = copy ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&marks->lock);
 	if (!err && marks->total == MT_MARKS_MAX)
 		err = -E2BIG;
+	if (!err && (marks->n == WAITING_MAX || bytes > WAITING_BYTES_MAX - marks->bytes))
+		err = -ENOBUFS;
 	if (!err)
 		err = mt_grow(&marks->rows, marks->n, &marks->cap, sizeof(*marks->rows),
-			      MT_GROW_MAX);
+			      WAITING_MAX);
 	if (!err) {
 		marks->rows[marks->n++] = (struct mt_mark){
 			.type = type, .time = time, .name = copy,
 		};
 		marks->total++;
+		marks->bytes += bytes;
 		copy = NULL;
 	}
 	pthread_mutex_unlock(&marks->lock);

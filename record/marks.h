@@ -14,7 +14,10 @@ struct mt_writer;
 int mt_marks_new(struct mt_marks **ret_marks);
 void mt_marks_free(struct mt_marks *marks);
 
-/* type: enum mt_mark_type. 0, -ENOMEM, -E2BIG if there are MT_MARKS_MAX already. */
+/*
+ * type: enum mt_mark_type. 0, -ENOMEM, -E2BIG if there are MT_MARKS_MAX already,
+ * -ENOBUFS if too many wait to be written.
+ */
 int mt_marks_add(struct mt_marks *marks, uint32_t type, uint64_t time, const char *name);
 
 /* Those not yet written. The writer's error, or 0. */

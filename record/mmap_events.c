@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -13,6 +12,7 @@
 
 #include "record/descriptors.h"
 #include "record/proc_maps.h"
+#include "record/regained.h"
 
 struct cpu_ring {
 	int fd;		/* of the first event, whose ring all others of this CPU write to; -1 */
@@ -29,9 +29,7 @@ struct mt_mmap_events {
 	size_t n_more;
 	size_t cap_more;
 	int wake_fd;		/* epoll of the rings */
-	pthread_mutex_t lock;		/* of the records read from /proc */
-	struct mt_mmap_record *regained;	/* paths are owned */
-	size_t n_regained;
+	struct mt_regained regained;
 	uint8_t record[65536];	/* a record that wraps; header.size is 16 bits wide */
 };
 
@@ -140,7 +138,7 @@ int mt_mmap_events_new(size_t ring_size, struct mt_mmap_events **ret_events)
 
 	if (!events)
 		return -ENOMEM;
-	pthread_mutex_init(&events->lock, NULL);
+	mt_regained_init(&events->regained);
 	events->page_size = sysconf(_SC_PAGESIZE);
 	events->ring_size = ring_size;
 	events->n_cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -200,13 +198,6 @@ static void close_ended(struct mt_mmap_events *events)
 	}
 }
 
-static void free_records(struct mt_mmap_record *records, size_t n)
-{
-	while (n)
-		free((char *)(uintptr_t)records[--n].path);
-	free(records);
-}
-
 struct regain {
 	struct mt_mmap_events *events;
 	uint32_t pid;
@@ -216,26 +207,13 @@ struct regain {
 static int regain_map(void *arg, const struct mt_proc_map *map)
 {
 	const struct regain *regain = arg;
-	struct mt_mmap_events *events = regain->events;
-	struct mt_mmap_record *records, record = {
+	const struct mt_mmap_record record = {
 		.time = regain->time, .pid = regain->pid, .start = map->start, .end = map->end,
 		.offset = map->offset, .dev_major = map->dev_major, .dev_minor = map->dev_minor,
-		.ino = map->ino, .path = strdup(map->path),
+		.ino = map->ino, .path = map->path,
 	};
 
-	if (!record.path)
-		return -ENOMEM;
-	pthread_mutex_lock(&events->lock);
-	records = reallocarray(events->regained, events->n_regained + 1, sizeof(*records));
-	if (records) {
-		records[events->n_regained] = record;
-		events->regained = records;
-		__atomic_store_n(&events->n_regained, events->n_regained + 1, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&events->lock);
-	if (!records)
-		free((char *)(uintptr_t)record.path);
-	return records ? 0 : -ENOMEM;
+	return mt_regained_add(&regain->events->regained, &record);
 }
 
 void mt_mmap_events_regain(struct mt_mmap_events *events, int pid, uint64_t time)
@@ -252,25 +230,6 @@ void mt_mmap_events_regain(struct mt_mmap_events *events, int pid, uint64_t time
 		__atomic_add_fetch(&events->lost, 1, __ATOMIC_RELAXED);
 }
 
-static size_t read_regained(struct mt_mmap_events *events, mt_mmap_record_fn fn, void *arg)
-{
-	struct mt_mmap_record *records;
-	size_t n, i;
-
-	if (!__atomic_load_n(&events->n_regained, __ATOMIC_ACQUIRE))
-		return 0;
-	pthread_mutex_lock(&events->lock);
-	records = events->regained;
-	n = events->n_regained;
-	events->regained = NULL;
-	__atomic_store_n(&events->n_regained, 0, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&events->lock);
-	for (i = 0; i < n; i++)
-		fn(arg, &records[i]);
-	free_records(records, n);
-	return n;
-}
-
 void mt_mmap_events_free(struct mt_mmap_events *events)
 {
 	size_t i;
@@ -285,7 +244,7 @@ void mt_mmap_events_free(struct mt_mmap_events *events)
 	}
 	while (events->n_more)
 		close(events->more_fds[--events->n_more]);
-	free_records(events->regained, events->n_regained);
+	mt_regained_release(&events->regained);
 	close(events->wake_fd);
 	free(events->more_fds);
 	free(events->cpus);
@@ -353,7 +312,7 @@ size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_re
 			   void *arg)
 {
 	struct mt_mmap_record record;
-	size_t i, n = read_regained(events, fn, arg);
+	size_t i, n = mt_regained_take(&events->regained, fn, arg);
 
 	for (i = 0; i < events->n_cpus; i++) {
 		struct perf_event_mmap_page *page = events->cpus[i].page;
@@ -412,7 +371,7 @@ bool mt_mmap_events_empty(const struct mt_mmap_events *events)
 	const struct perf_event_mmap_page *page;
 	size_t i;
 
-	if (__atomic_load_n(&events->n_regained, __ATOMIC_ACQUIRE))
+	if (!mt_regained_empty(&events->regained))
 		return false;
 	for (i = 0; i < events->n_cpus; i++) {
 		page = events->cpus[i].page;

@@ -1,6 +1,7 @@
 /* record/mt_record.c - the program: options in, recording run, summary out. */
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -219,6 +220,7 @@ int main(int argc, char **argv)
 	struct mt_record_opts opts;
 	int status;
 
+	mallopt(M_MMAP_THRESHOLD, MT_MAPPED_ALONE);
 	if (mt_record_opts_parse(argc - 1, argv + 1, &opts, usage)) {
 		fprintf(stderr, "mt-record: %s\n", usage);
 		return MT_EXIT_USAGE;

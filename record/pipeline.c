@@ -19,7 +19,7 @@
 #include "record/witness.h"
 #include "record/writer.h"
 
-#define EVENTS_A_TURN 49152	/* leaves the decoder room for more */
+#define EVENTS_A_TURN 24576	/* leaves the decoder room for more */
 #define MAPPINGS_A_TURN 4096
 #define NO_END (UINT64_MAX - 1)
 #define MAPPING_TURNS_MAX 64u	/* more than the rings hold */

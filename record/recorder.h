@@ -15,6 +15,12 @@ struct mt_record_opts;
 
 #define MT_RECORDER_ERROR_MAX 1024
 
+/*
+ * Bytes of an allocation that main() has libc map alone: its memory is what was used of it, and
+ * goes back when it is freed. Left alone, libc raises this by what it has seen freed.
+ */
+#define MT_MAPPED_ALONE (128 << 10)
+
 /* Exit statuses of mt-record itself; docs: mt-record(1). */
 enum mt_record_exit {
 	MT_EXIT_USAGE = 64,

@@ -7,11 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/error.h"
 #include "common/grow.h"
 #include "record/clock.h"
 #include "record/elf_image.h"
 
 #define FILES_MAX 65536u
+#define BYTES_MAX (5u << 19)	/* of them all: many thousands */
 #define AT_ONCE_NS 1000000u
 #define END_NS 1000000000u	/* for a look to end before it is given up */
 
@@ -29,6 +31,7 @@ struct mt_rewrites {
 	pthread_cond_t changed;
 	struct watched **files;
 	uint32_t n, cap;
+	size_t bytes;
 	bool looking;			/* what is in the files, and below, is the thread's then ... */
 	bool ending;
 	bool ended;
@@ -59,8 +62,8 @@ int mt_rewrites_new(struct mt_rewrites **ret_rewrites)
 int mt_rewrites_watch(struct mt_rewrites *rewrites, const struct mt_file_note *note,
 		       const struct stat *st)
 {
-	size_t len = strlen(note->path) + 1;
-	struct watched *file = calloc(1, sizeof(*file) + len);
+	size_t len = strlen(note->path) + 1, bytes = sizeof(struct watched) + len;
+	struct watched *file = calloc(1, bytes);
 	int err;
 
 	if (!file)
@@ -73,10 +76,14 @@ int mt_rewrites_watch(struct mt_rewrites *rewrites, const struct mt_file_note *n
 	file->dev = st->st_dev;
 	file->ino = st->st_ino;
 	pthread_mutex_lock(&rewrites->lock);
-	err = mt_grow(&rewrites->files, rewrites->n, &rewrites->cap, sizeof(*rewrites->files),
+	bytes += MT_ALLOCATION_BYTES + sizeof(file);
+	err = bytes > BYTES_MAX - rewrites->bytes ? -MT_E_LIMIT :
+	      mt_grow(&rewrites->files, rewrites->n, &rewrites->cap, sizeof(*rewrites->files),
 		      FILES_MAX);
-	if (!err)
+	if (!err) {
 		rewrites->files[rewrites->n++] = file;
+		rewrites->bytes += bytes;
+	}
 	pthread_mutex_unlock(&rewrites->lock);
 	if (err)
 		free(file);

@@ -2,6 +2,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "bpf/mt_ring.h"
@@ -10,19 +11,41 @@
 #define BATCH 4096
 
 struct spaces {
-	uint64_t *numbers;
+	uint32_t *numbers;
 	size_t n, cap;
+	size_t n_sorted;	/* of them, the first */
 	int err;	/* sticks */
 };
 
+static int compare(const void *va, const void *vb)
+{
+	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
+
+	return a < b ? -1 : a > b;
+}
+
+static bool has_space(const struct spaces *spaces, uint32_t space)
+{
+	return spaces->n_sorted && bsearch(&space, spaces->numbers, spaces->n_sorted,
+					   sizeof(*spaces->numbers), compare);
+}
+
+static void sort_spaces(struct spaces *spaces)
+{
+	if (spaces->n)
+		qsort(spaces->numbers, spaces->n, sizeof(*spaces->numbers), compare);
+	spaces->n_sorted = spaces->n;
+}
+
 static void add_space(void *arg, int pid, uint64_t flags)
 {
+	uint32_t space = (uint32_t)(flags >> MT_PROCESS_SPACE_SHIFT);
 	struct spaces *spaces = arg;
 	size_t cap = spaces->cap ? 2 * spaces->cap : 256;
-	uint64_t *numbers;
+	uint32_t *numbers;
 
 	(void)pid;
-	if (spaces->err)
+	if (spaces->err || has_space(spaces, space))
 		return;
 	if (spaces->n == spaces->cap) {
 		numbers = reallocarray(spaces->numbers, cap, sizeof(*numbers));
@@ -33,14 +56,7 @@ static void add_space(void *arg, int pid, uint64_t flags)
 		spaces->numbers = numbers;
 		spaces->cap = cap;
 	}
-	spaces->numbers[spaces->n++] = flags >> MT_PROCESS_SPACE_SHIFT;
-}
-
-static int compare(const void *va, const void *vb)
-{
-	uint64_t a = *(const uint64_t *)va, b = *(const uint64_t *)vb;
-
-	return a < b ? -1 : a > b;
+	spaces->numbers[spaces->n++] = space;
 }
 
 /* Of processes that share memory one can end while its child comes: not seen by one walk. */
@@ -48,13 +64,11 @@ static int find_spaces(struct spaces *spaces, int processes_fd)
 {
 	int err = mt_process_walk(processes_fd, add_space, spaces);
 
+	sort_spaces(spaces);
 	if (!err)
 		err = mt_process_walk(processes_fd, add_space, spaces);
-	if (!err)
-		err = spaces->err;
-	if (!err && spaces->n)
-		qsort(spaces->numbers, spaces->n, sizeof(*spaces->numbers), compare);
-	return err;
+	sort_spaces(spaces);
+	return err ? err : spaces->err;
 }
 
 static uint64_t delete_dead(int blocks_fd, const struct spaces *spaces, uint64_t last_space,
@@ -64,9 +78,7 @@ static uint64_t delete_dead(int blocks_fd, const struct spaces *spaces, uint64_t
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		if (keys[i].space <= last_space &&
-		    (!spaces->n || !bsearch(&keys[i].space, spaces->numbers, spaces->n,
-					    sizeof(*spaces->numbers), compare)))
+		if (keys[i].space <= last_space && !has_space(spaces, (uint32_t)keys[i].space))
 			deleted += !bpf_map_delete_elem(blocks_fd, &keys[i]);
 	return deleted;
 }

@@ -20,13 +20,14 @@
 
 /* Processes can be many more than descriptors, so none is held. */
 struct one {
-	int pid;
+	int pid : 24;		/* MT_STOP_PIDS are fewer */
+	unsigned int reasons : 7;
+	unsigned int told : 1;	/* by us to stop: it may be told again */
 	uint32_t space;		/* the number of its address space, 0 if it is not known */
-	unsigned int reasons;
-	bool told;		/* by us to stop: it may be told again */
 	uint64_t start;		/* when it started, 0 if that is not known; with pid its name */
 	uint64_t since;
 };
+_Static_assert(sizeof(struct one) == 24 && MT_STOP_PIDS <= 1 << 23, "there may be many");
 
 struct mt_stopped {
 	struct mt_programs *programs;
@@ -250,7 +251,7 @@ uint64_t mt_stopped_release(struct mt_stopped *stopped, enum mt_stop_reason reas
 	while (i < stopped->n) {
 		struct one *one = &stopped->processes[i];
 
-		one->reasons &= ~(unsigned int)reason;
+		one->reasons &= 0x7f & ~(unsigned int)reason;
 		if (one->reasons) {
 			i++;
 			continue;

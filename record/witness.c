@@ -9,7 +9,7 @@
  * Of files that are known, and of files of processes. Those that have waited longest make room, and
  * what they say then is final: no request is as old as that.
  */
-#define ROWS_MAX 65536u
+#define ROWS_MAX 32768u
 #define BUCKETS 16384u
 #define NONE UINT32_MAX
 
@@ -19,11 +19,12 @@ struct row {
 	uint64_t time;		/* first known (pid 0) or mapped; 0: not yet */
 	uint32_t dev;
 	uint32_t generation;
-	uint32_t pid;
 	uint32_t next;		/* of the same bucket */
-	bool stopped;
-	bool used;
+	uint32_t pid : 30;
+	uint32_t stopped : 1;
+	uint32_t used : 1;
 };
+_Static_assert(sizeof(struct row) == 32, "there may be many");
 
 struct rows {
 	struct row row[ROWS_MAX];	/* in a circle */
