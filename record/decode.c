@@ -44,6 +44,7 @@ struct mt_decoder {
 	struct mt_id_table *processes;	/* owner: the parent's index */
 	struct mt_id_table *threads;	/* owner: the process's index */
 	struct mt_mapping_queue *mappings;
+	uint64_t read, reaches;		/* of the event ring */
 	const struct mt_coverage *coverage;
 	uint64_t malformed;
 	uint64_t no_place[MT_NO_PLACE_KINDS];
@@ -432,12 +433,15 @@ static int queue_mapping(struct mt_decoder *decoder, const struct mt_mapping *ro
 {
 	int err;
 
-	if (mt_mapping_queue_add(decoder->mappings, row))
+	if (mt_mapping_queue_add(decoder->mappings, row, decoder->reaches))
 		return 0;
+	err = mt_decoder_flush(decoder, true);
+	if (err || mt_mapping_queue_add(decoder->mappings, row, decoder->reaches))
+		return err;
 	err = mt_decoder_flush(decoder, false);
 	if (err)
 		return err;
-	return mt_mapping_queue_add(decoder->mappings, row) ? 0 : -ENOBUFS;
+	return mt_mapping_queue_add(decoder->mappings, row, decoder->reaches) ? 0 : -ENOBUFS;
 }
 
 static int decode_unmap(struct mt_decoder *decoder, const struct mt_ring_unmap *rec)
@@ -566,6 +570,17 @@ int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len)
 	return 0;
 }
 
+void mt_decoder_progress(struct mt_decoder *decoder, uint64_t read, uint64_t reaches)
+{
+	decoder->read = read;
+	decoder->reaches = reaches;
+}
+
+uint32_t mt_decoder_mapping_room(const struct mt_decoder *decoder)
+{
+	return mt_mapping_queue_room(decoder->mappings);
+}
+
 int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *record)
 {
 	struct mt_mapping row = {
@@ -598,7 +613,8 @@ int mt_decoder_flush(struct mt_decoder *decoder, bool keep)
 
 	if (!err && n)
 		err = mt_writer_mappings(decoder->writer, rows, n);
-	decoder->orphan_mappings += mt_mapping_queue_clear(decoder->mappings, n, keep,
+	decoder->orphan_mappings += mt_mapping_queue_clear(decoder->mappings, n,
+							   keep ? decoder->read : UINT64_MAX,
 							   decoder->begin);
 	return err;
 }

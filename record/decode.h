@@ -57,12 +57,20 @@ bool mt_decoder_knows_thread(const struct mt_decoder *decoder, const struct mt_r
 int mt_decoder_stack(struct mt_decoder *decoder, const void *data, size_t len);
 int mt_decoder_write_stacks(struct mt_decoder *decoder);
 
+/*
+ * How far the event ring has been read, and how far it reaches: what introduces the processes of
+ * mappings that are given from now on lies before reaches.
+ */
+void mt_decoder_progress(struct mt_decoder *decoder, uint64_t read, uint64_t reaches);
+
 /* A mapping. Kept until mt_decoder_flush() resolves its pid, or until there is no more room. */
 int mt_decoder_mapping(struct mt_decoder *decoder, const struct mt_mmap_record *record);
+/* Mappings that can be given before a flush, if none is to be an orphan for want of room. */
+uint32_t mt_decoder_mapping_room(const struct mt_decoder *decoder);
 
 /*
  * Hand all that is kept to the writer. keep: mappings of processes that nothing has introduced yet
- * wait for the next flush, and are not counted as orphans until then.
+ * stay, and are not counted as orphans, until all has been read that may introduce them.
  */
 int mt_decoder_flush(struct mt_decoder *decoder, bool keep);
 

@@ -6,13 +6,13 @@
 
 #define ROWS_MAX 16384
 #define PATHS_MAX (2u << 20)
+#define PATH_MAX_BYTES 4096u	/* of what the kernel tells */
 
 struct mt_mapping_queue {
 	struct mt_mapping rows[ROWS_MAX];
-	char paths[PATHS_MAX];
+	char paths[PATHS_MAX];	/* before each the mark of its row */
 	uint32_t n;
 	uint32_t used;
-	uint32_t kept;		/* of used: paths of rows that were kept once */
 };
 
 int mt_mapping_queue_new(struct mt_mapping_queue **ret_queue)
@@ -30,19 +30,39 @@ void mt_mapping_queue_free(struct mt_mapping_queue *queue)
 	free(queue);
 }
 
-bool mt_mapping_queue_add(struct mt_mapping_queue *queue, const struct mt_mapping *row)
+static uint64_t mark_of(const struct mt_mapping *row)
+{
+	uint64_t mark;
+
+	memcpy(&mark, row->path - sizeof(mark), sizeof(mark));
+	return mark;
+}
+
+bool mt_mapping_queue_add(struct mt_mapping_queue *queue, const struct mt_mapping *row,
+			  uint64_t mark)
 {
 	size_t len = strlen(row->path) + 1;
 	struct mt_mapping *copy;
 
-	if (queue->n == ROWS_MAX || len > PATHS_MAX - queue->used)
+	if (queue->n == ROWS_MAX || sizeof(mark) + len > PATHS_MAX - queue->used)
 		return false;
 	copy = &queue->rows[queue->n++];
 	*copy = *row;
+	memcpy(queue->paths + queue->used, &mark, sizeof(mark));
+	queue->used += sizeof(mark);
 	memcpy(queue->paths + queue->used, row->path, len);
 	copy->path = queue->paths + queue->used;
 	queue->used += len;
 	return true;
+}
+
+uint32_t mt_mapping_queue_room(const struct mt_mapping_queue *queue)
+{
+	uint32_t rows = queue->n < ROWS_MAX / 2 ? ROWS_MAX / 2 - queue->n : 0;
+	uint32_t bytes = queue->used < PATHS_MAX / 2 ? PATHS_MAX / 2 - queue->used : 0;
+	uint32_t paths = bytes / (PATH_MAX_BYTES + sizeof(uint64_t));
+
+	return rows < paths ? rows : paths;
 }
 
 /* Paths lie in order of arrival, which settles ties. */
@@ -116,13 +136,13 @@ uint32_t mt_mapping_queue_settle(struct mt_mapping_queue *queue, mt_mapping_proc
 	return settled;
 }
 
-uint32_t mt_mapping_queue_clear(struct mt_mapping_queue *queue, uint32_t settled, bool keep,
-				uint64_t begin)
+uint32_t mt_mapping_queue_clear(struct mt_mapping_queue *queue, uint32_t settled,
+				uint64_t passed, uint64_t begin)
 {
 	uint32_t i, n = 0, used = 0, dropped = 0;
 
 	for (i = settled; i < queue->n; i++) {
-		if (keep && queue->rows[i].path >= queue->paths + queue->kept)
+		if (mark_of(&queue->rows[i]) > passed)
 			queue->rows[n++] = queue->rows[i];
 		else
 			dropped += queue->rows[i].time >= begin;
@@ -130,13 +150,14 @@ uint32_t mt_mapping_queue_clear(struct mt_mapping_queue *queue, uint32_t settled
 	/* Their paths move to the front, none over one that is still to move. */
 	sort(queue->rows, n, arrived_before);
 	for (i = 0; i < n; i++) {
-		size_t len = strlen(queue->rows[i].path) + 1;
+		const char *from = queue->rows[i].path - sizeof(uint64_t);
+		size_t len = sizeof(uint64_t) + strlen(queue->rows[i].path) + 1;
 
-		memmove(queue->paths + used, queue->rows[i].path, len);
-		queue->rows[i].path = queue->paths + used;
+		memmove(queue->paths + used, from, len);
+		queue->rows[i].path = queue->paths + used + sizeof(uint64_t);
 		used += len;
 	}
 	queue->n = n;
-	queue->used = queue->kept = used;
+	queue->used = used;
 	return dropped;
 }

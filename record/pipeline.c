@@ -21,6 +21,7 @@
 
 #define EVENTS_A_TURN 24576	/* leaves the decoder room for more */
 #define MAPPINGS_A_TURN 4096
+#define ROOM_MIN 64u	/* for mappings; with less it is made */
 #define NO_END (UINT64_MAX - 1)
 #define MAPPING_TURNS_MAX 64u	/* more than the rings hold */
 #define CHECKPOINT_NS 500000000ull	/* the promise is one a second */
@@ -150,6 +151,13 @@ static int drain_stacks(struct mt_pipeline *pipeline, size_t *moved)
 	return err;
 }
 
+/* What introduces a process is in the event ring before the first of its mappings is in theirs. */
+static void tell_progress(struct mt_pipeline *pipeline)
+{
+	mt_decoder_progress(pipeline->decoder, mt_ring_position(pipeline->events),
+			    mark_of(pipeline->events, &pipeline->events_end));
+}
+
 struct mapping_sink {
 	struct mt_pipeline *pipeline;
 	int error;
@@ -168,22 +176,46 @@ static void take_mapping(void *arg, const struct mt_mmap_record *record)
 					.generation = record->generation,
 				  }, record->time);
 	mt_recent_code_add(&pipeline->recent, record->pid, record->start, record->end);
+	tell_progress(pipeline);
 	if (!sink->error)
 		sink->error = mt_decoder_mapping(pipeline->decoder, record);
+}
+
+/* For how many more is there room now? 0: first events have to be read. */
+static int make_room(struct mt_pipeline *pipeline, size_t *ret_room)
+{
+	int err = 0;
+
+	*ret_room = mt_decoder_mapping_room(pipeline->decoder);
+	if (*ret_room >= ROOM_MIN)
+		return 0;
+	tell_progress(pipeline);
+	err = mt_decoder_flush(pipeline->decoder, true);
+	*ret_room = mt_decoder_mapping_room(pipeline->decoder);
+	return err;
 }
 
 static int drain_mappings(struct mt_pipeline *pipeline, size_t max, size_t *moved)
 {
 	struct mapping_sink sink = { .pipeline = pipeline };
-	size_t n;
+	size_t room, some, n = 0;
 
 	if (!pipeline->sources.mappings)
 		return 0;
-	n = mt_mmap_events_read(pipeline->sources.mappings, max, take_mapping, &sink);
+	do {
+		sink.error = make_room(pipeline, &room);
+		if (room > max)
+			room = max;
+		if (sink.error || !room)
+			break;
+		some = mt_mmap_events_read(pipeline->sources.mappings, room, take_mapping, &sink);
+		if (some < room)
+			pipeline->mappings_read = true;
+		n += some;
+		max -= some;
+	} while (!sink.error && some == room);
 	if (n)
 		mt_recent_code_make_up(&pipeline->recent, pipeline->sources.programs);
-	if (n < max)
-		pipeline->mappings_read = true;
 	*moved += n;
 	return sink.error;
 }
@@ -220,8 +252,10 @@ static int write_files(struct mt_pipeline *pipeline, bool last)
 
 static int write_rows(struct mt_pipeline *pipeline, uint64_t now, bool last, uint64_t *ret_lost)
 {
-	int err = mt_decoder_flush(pipeline->decoder, !last);
+	int err;
 
+	tell_progress(pipeline);
+	err = mt_decoder_flush(pipeline->decoder, !last);
 	if (!err)
 		err = write_files(pipeline, last);
 	if (!err)

@@ -103,6 +103,11 @@ uint64_t mt_ring_mark(const struct mt_ring *ring)
 	return __atomic_load_n(ring->producer_pos, __ATOMIC_ACQUIRE);
 }
 
+uint64_t mt_ring_position(const struct mt_ring *ring)
+{
+	return ring->pos;
+}
+
 bool mt_ring_passed(const struct mt_ring *ring, uint64_t mark)
 {
 	return ring->pos >= mark;

@@ -25,6 +25,8 @@ bool mt_ring_empty(const struct mt_ring *ring);
 
 /* Position behind the last record reserved so far, for mt_ring_passed(). */
 uint64_t mt_ring_mark(const struct mt_ring *ring);
+/* Position behind the last record that mt_ring_next() gave or passed over. */
+uint64_t mt_ring_position(const struct mt_ring *ring);
 /*
  * Has all before the mark been read? If not and mt_ring_next() gives nothing, a record is being
  * filled.

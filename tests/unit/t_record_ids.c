@@ -154,15 +154,22 @@ static uint32_t process_of(void *arg, uint32_t pid, uint64_t time)
 	return pid < known ? pid - 1 : MT_ID_NONE;
 }
 
-static void add(struct mt_mapping_queue *queue, uint32_t pid, uint64_t time, const char *path)
+static void add_until(struct mt_mapping_queue *queue, uint32_t pid, uint64_t time,
+		      const char *path, uint64_t mark)
 {
 	struct mt_mapping row = { .process = pid, .time = time, .path = path };
 
-	cr_assert(mt_mapping_queue_add(queue, &row));
+	cr_assert(mt_mapping_queue_add(queue, &row, mark));
 }
 
-/* The first letters of the paths of settled rows; the rest stays, or does not. */
-static void settled(struct mt_mapping_queue *queue, const char *want, bool keep, uint32_t dropped)
+static void add(struct mt_mapping_queue *queue, uint32_t pid, uint64_t time, const char *path)
+{
+	add_until(queue, pid, time, path, 1);
+}
+
+/* The first letters of the paths of settled rows; of the rest those beyond passed stay. */
+static void settled(struct mt_mapping_queue *queue, const char *want, uint64_t passed,
+		    uint32_t dropped)
 {
 	const struct mt_mapping *rows;
 	uint32_t n = mt_mapping_queue_settle(queue, process_of, NULL, &rows), i;
@@ -172,7 +179,7 @@ static void settled(struct mt_mapping_queue *queue, const char *want, bool keep,
 	for (i = 0; i < n; i++)
 		order[i] = rows[i].path[0];
 	cr_expect_str_eq(order, want, "%s, not %s", order, want);
-	cr_expect_eq(mt_mapping_queue_clear(queue, n, keep, 2), dropped);
+	cr_expect_eq(mt_mapping_queue_clear(queue, n, passed, 2), dropped);
 }
 
 Test(mapping_queue, rows_come_out_by_process_time_and_arrival)
@@ -189,35 +196,43 @@ Test(mapping_queue, rows_come_out_by_process_time_and_arrival)
 	add(queue, 77, 2, "orphan");
 	add(queue, 77, 1, "of before the begin");
 	add(queue, 2, 1, "d");
-	settled(queue, "abcdef", false, 1);
-	settled(queue, "", false, 0);
+	settled(queue, "abcdef", 1, 1);
+	settled(queue, "", 1, 0);
 	mt_mapping_queue_free(queue);
 }
 
-/* Those of processes that are not known yet stay for once, paths included. */
-Test(mapping_queue, orphans_stay_for_once)
+/*
+ * Those of processes that are not known yet stay, paths included, until all has been read that may
+ * introduce them, however often somebody asks.
+ */
+Test(mapping_queue, orphans_stay_until_all_is_read)
 {
 	struct mt_mapping_queue *queue;
+	unsigned int i;
 
 	known = 3;
 	cr_assert_eq(mt_mapping_queue_new(&queue), 0);
-	add(queue, 5, 9, "late, whose path is somewhat longer");
-	add(queue, 1, 3, "a");
-	add(queue, 7, 8, "never");
-	add(queue, 2, 5, "b");
-	add(queue, 4, 4, "early, and longer too");
-	settled(queue, "ab", true, 0);
+	add_until(queue, 5, 9, "late, whose path is somewhat longer", 100);
+	add_until(queue, 1, 3, "a", 100);
+	add_until(queue, 7, 8, "never", 101);
+	add_until(queue, 2, 5, "b", 101);
+	add_until(queue, 4, 4, "early, and longer too", 102);
+	settled(queue, "ab", 0, 0);
+	for (i = 0; i < 100; i++)
+		settled(queue, "", 99, 0);
 	known = 6;
-	add(queue, 7, 9, "never either");
-	add(queue, 3, 1, "c");
-	settled(queue, "cel", true, 1);
-	add(queue, 1, 3, "d");
-	settled(queue, "d", true, 1);
-	settled(queue, "", true, 0);
+	add_until(queue, 7, 9, "never either", 103);
+	add_until(queue, 3, 1, "c", 103);
+	settled(queue, "cel", 100, 0);
+	settled(queue, "", 101, 1);
+	add_until(queue, 1, 3, "d", 103);
+	settled(queue, "d", 102, 0);
+	settled(queue, "", 103, 1);
+	settled(queue, "", UINT64_MAX, 0);
 	mt_mapping_queue_free(queue);
 }
 
-/* Orphans take no room for longer. */
+/* Orphans take no room for longer; what is left for paths of any length does not exceed it. */
 Test(mapping_queue, room_comes_back)
 {
 	struct mt_mapping_queue *queue;
@@ -230,8 +245,9 @@ Test(mapping_queue, room_comes_back)
 	cr_assert_eq(mt_mapping_queue_new(&queue), 0);
 	for (i = 0; i < 100; i++) {
 		for (k = 0; k < 3000; k++)
-			add(queue, 7, k + 2, path);
-		settled(queue, "", true, i ? 3000 : 0);
+			add_until(queue, 7, k + 2, path, i);
+		cr_expect_gt(mt_mapping_queue_room(queue), 0);
+		settled(queue, "", i, 3000);
 	}
 	mt_mapping_queue_free(queue);
 }
@@ -246,10 +262,12 @@ Test(mapping_queue, says_when_it_is_full)
 	row.process = 7;
 	row.time = 2;
 	cr_assert_eq(mt_mapping_queue_new(&queue), 0);
-	while (n < 100000 && mt_mapping_queue_add(queue, &row))
+	while (n < 100000 && mt_mapping_queue_add(queue, &row, 1))
 		n++;
 	cr_assert_lt(n, 100000);
-	settled(queue, "", false, n);
-	cr_assert(mt_mapping_queue_add(queue, &row));
+	cr_expect_eq(mt_mapping_queue_room(queue), 0);
+	settled(queue, "", 1, n);
+	cr_expect_gt(mt_mapping_queue_room(queue), 100);
+	cr_assert(mt_mapping_queue_add(queue, &row, 1));
 	mt_mapping_queue_free(queue);
 }
