@@ -83,7 +83,8 @@ static bool fde_encoding(const struct mt_elf_image *image, uint64_t cie, uint8_t
 	if (!take(&cur, &length, 4) || !take(&cur, &id, 4) || id != 0 || !take(&cur, &version, 1))
 		return false;
 	augmentation = mt_elf_image_string(image, cur.at, cur.end - cur.at, 0);
-	if (!augmentation || !skip(&cur, strlen(augmentation) + 1) || !skip_leb(&cur) || !skip_leb(&cur) || !skip_leb(&cur))
+	if (!augmentation || !skip(&cur, strlen(augmentation) + 1) || !skip_leb(&cur) ||
+	    !skip_leb(&cur) || !skip_leb(&cur))
 		return false;
 	if (*augmentation == 'z' && !skip_leb(&cur))
 		return false;

@@ -227,7 +227,7 @@ int mt_elf_image_open(int fd, struct mt_elf_image *ret_image)
 	if ((uint64_t)st.st_size > FILE_BYTES_MAX)
 		return -EFBIG;
 	image.size = (size_t)st.st_size;
-	/* Not mapped: whatever is in a mapping of a file goes with the file's end, and us with it. */
+	/* Not mapped: what is behind the end of a file that is cut would take us with it. */
 	bytes = mmap(NULL, image.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;

@@ -16,14 +16,15 @@ int mt_mapping_queue_new(struct mt_mapping_queue **ret_queue);
 void mt_mapping_queue_free(struct mt_mapping_queue *queue);
 
 /*
- * Copies row, path included; row->process still holds a pid, and what introduces it lies before mark,
- * on the scale of mt_mapping_queue_clear(). false: full.
+ * Copies row, path included; row->process still holds a pid, and what introduces it lies before
+ * mark, on the scale of mt_mapping_queue_clear(). false: full.
  */
 bool mt_mapping_queue_add(struct mt_mapping_queue *queue, const struct mt_mapping *row,
 			  uint64_t mark);
 
 /*
- * How many more can be added, whatever their paths are, so that half of all room is left for others.
+ * How many more can be added, whatever their paths are, so that half of all room is left for
+ * others.
  */
 uint32_t mt_mapping_queue_room(const struct mt_mapping_queue *queue);
 

@@ -107,7 +107,7 @@ int mt_thread_pending(int pid, int tid, struct mt_pending *ret_pending)
 		text[kept + n] = '\0';
 		for (at = text; (end = strchr(at, '\n')); at = end + 1)
 			read_pending(at, &pending);
-		/* What follows belongs to the rest of the line, unless that is too long to matter. */
+		/* What follows belongs to the rest of the line, unless that is too long. */
 		kept = strlen(at) < sizeof(text) / 2 ? strlen(at) : 1;
 		memmove(text, at, kept);
 	}

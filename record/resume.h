@@ -8,8 +8,8 @@
 #define MT_RESUME_H
 
 /*
- * Not for whom somebody else has sent SIGSTOP: one that is pending is taken for our own. pidfd is the
- * process's, or negative: then pid alone says who it is.
+ * Not for whom somebody else has sent SIGSTOP: one that is pending is taken for our own. pidfd is
+ * the process's, or negative: then pid alone says who it is.
  * 1: it was sent a stop signal again, and may stand still for that; 0; -errno: it got no SIGCONT.
  */
 int mt_resume(int pid, int pidfd);

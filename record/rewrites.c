@@ -32,7 +32,7 @@ struct mt_rewrites {
 	struct watched **files;
 	uint32_t n, cap;
 	size_t bytes;
-	bool looking;			/* what is in the files, and below, is the thread's then ... */
+	bool looking;			/* all below, and in the files, is the thread's then ... */
 	bool ending;
 	bool ended;
 	bool running;

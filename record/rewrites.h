@@ -40,7 +40,9 @@ void mt_rewrites_free(struct mt_rewrites *rewrites);
 int mt_rewrites_watch(struct mt_rewrites *rewrites, const struct mt_file_note *note,
 		       const struct stat *st);
 
-/* A look from now on; none if one is going on. What the one before found and was not taken is lost. */
+/*
+ * A look from now on; none if one is going on. What the one before found and was not taken is lost.
+ */
 void mt_rewrites_ask(struct mt_rewrites *rewrites);
 /* Has the look that was asked for ended? Waits so long at most. */
 bool mt_rewrites_wait(struct mt_rewrites *rewrites, uint64_t ns);
