@@ -74,6 +74,29 @@ const uint8_t *mt_elf_image_bytes(const struct mt_elf_image *image, uint64_t off
 	return image->bytes + offset;
 }
 
+size_t mt_elf_image_copy(const struct mt_elf_image *image, uint64_t offset, void *ret_bytes,
+			 size_t n)
+{
+	uint8_t *to = ret_bytes;
+	ssize_t got = 1;
+	size_t at = 0;
+
+	if (offset > image->size)
+		return 0;
+	if (n > image->size - offset)
+		n = image->size - offset;
+	if (!image->file) {
+		memcpy(to, image->bytes + offset, n);
+		return n;
+	}
+	for (; at < n && got; at += got > 0 ? (size_t)got : 0) {
+		got = pread(image->file->fd, to + at, n - at, (off_t)(offset + at));
+		if (got < 0 && errno != EINTR)
+			break;
+	}
+	return at;
+}
+
 const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset, uint64_t size)
 {
 	return offset % 8 ? NULL : mt_elf_image_bytes(image, offset, size);

@@ -27,8 +27,8 @@ struct mt_elf_image {
 /* The same for an image in memory, which is borrowed. 0, -MT_E_NOT_ELF. */
 int mt_elf_image_read(const void *bytes, size_t size, struct mt_elf_image *ret_image);
 
-/* The most that is read of one file: what lies in more is not found. */
-#define MT_ELF_IMAGE_READ_MAX (512u << 20)
+/* The most of one file that is in memory at once: what takes more is not found. */
+#define MT_ELF_IMAGE_READ_MAX (48u << 20)
 
 /* The file at fd, which is borrowed until the image is closed. 0, -MT_E_NOT_ELF, -errno. */
 int mt_elf_image_open(int fd, struct mt_elf_image *ret_image);
@@ -40,6 +40,13 @@ const uint8_t *mt_elf_image_bytes(const struct mt_elf_image *image, uint64_t off
 
 /* The same, NULL also unless they are aligned to 8. */
 const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset, uint64_t size);
+
+/*
+ * Copies up to n bytes at offset: how many, fewer where the file ends or cannot be read. They may
+ * be others the next time.
+ */
+size_t mt_elf_image_copy(const struct mt_elf_image *image, uint64_t offset, void *ret_bytes,
+			 size_t n);
 
 /* The string at offset of a string table of the file, NULL unless it ends inside the table. */
 const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table, uint64_t size,
