@@ -8,6 +8,24 @@
 #define INSN_MAX 16u		/* bytes; none is longer */
 #define SHORT_BRANCH_REACH 130	/* of a two-byte branch: 127 forward, 128 back */
 
+#define CHUNK 65536u		/* of code, read at once */
+#define CODE_MAX (512u << 20)	/* of a segment; probes in a larger one stay */
+
+/* A part of a file that is executable, in file offsets. */
+struct code {
+	const struct mt_elf_image *image;
+	uint64_t start;
+	uint64_t end;
+};
+
+/* A way of a probe; it is barred if a branch leads to (from, to]. */
+struct move {
+	uint64_t from;
+	uint64_t to;
+	struct mt_probe *probe;
+	bool blocked;
+};
+
 /* Opcode bytes of an instruction whose length is known. */
 struct opcode {
 	unsigned int rex;
@@ -126,8 +144,14 @@ static bool may_pass(const uint8_t *code, const struct mt_x86_insn *insn)
 	       (compares(&opcode) || writes_scratch(&opcode));
 }
 
-/* Can the branch at code[i], if there is one, lead to (from, to]? */
-static bool branch_leads(const uint8_t *code, size_t len, size_t i, size_t from, size_t to)
+static size_t read_code(const struct code *code, uint64_t offset, uint8_t *ret_bytes, size_t n)
+{
+	return mt_elf_image_copy(code->image, offset, ret_bytes,
+				 n < code->end - offset ? n : code->end - offset);
+}
+
+/* Can the branch at code[i], if there is one, lead to (0, to]? */
+static bool branch_leads(const uint8_t *code, size_t len, size_t i, size_t to)
 {
 	struct mt_x86_insn insn;
 	int64_t target;
@@ -136,43 +160,19 @@ static bool branch_leads(const uint8_t *code, size_t len, size_t i, size_t from,
 	    (insn.flow != MT_X86_CALL && insn.flow != MT_X86_JUMP && insn.flow != MT_X86_BRANCH))
 		return false;
 	target = (int64_t)(i + insn.len) + insn.offset;
-	return target > (int64_t)from && target <= (int64_t)to;
+	return target > 0 && target <= (int64_t)to;
 }
 
-/*
- * Is any byte in (from, to] the target of a branch? Near by, instructions are followed, and where
- * that fails every byte could start a branch; far away every byte is tried, for long
- * branches alone: four bytes rarely look like a way here by chance.
- */
-static bool is_branch_target(const uint8_t *code, size_t len, size_t from, size_t to)
+/* The site of the function that these bytes begin, if no branch leads past its start. */
+static struct mt_probe_site look(const uint8_t *code, size_t len)
 {
-	size_t near_end = to + SHORT_BRANCH_REACH < len ? to + SHORT_BRANCH_REACH : len, i = from;
+	struct mt_probe_site site = { 0, false };
 	struct mt_x86_insn insn;
+	size_t i = 0;
 
-	while (i < near_end) {
-		if (branch_leads(code, len, i, from, to))
-			return true;
-		i += mt_x86_decode(code + i, len - i, &insn) ? insn.len : 1;
-	}
-	for (i = 0; i + 5 <= len; i++) {
-		bool jump = code[i] == 0xe9 || code[i] == 0xe8;
-		bool jcc = code[i] == 0x0f && code[i + 1] >> 4 == 8;
-
-		if ((jump || jcc) && branch_leads(code, len, i, from, to))
-			return true;
-	}
-	return false;
-}
-
-struct mt_probe_site mt_probe_site_find(const uint8_t *code, size_t len, size_t at)
-{
-	struct mt_probe_site entry = { 0, false }, site = { 0, false };
-	struct mt_x86_insn insn;
-	size_t i = at;
-
-	while (i < len && i - at < FORWARD_MAX && mt_x86_decode(code + i, len - i, &insn)) {
+	while (i < len && i < FORWARD_MAX && mt_x86_decode(code + i, len - i, &insn)) {
 		if (is_emulated(code + i, &insn)) {
-			site.forward = (uint32_t)(i - at);
+			site.forward = (uint32_t)i;
 			site.emulated = true;
 			break;
 		}
@@ -180,58 +180,164 @@ struct mt_probe_site mt_probe_site_find(const uint8_t *code, size_t len, size_t 
 			break;
 		i += insn.len;
 	}
-	if (site.forward && is_branch_target(code, len, at, at + site.forward))
-		return entry;
 	return site;
 }
 
-/* The executable bytes of the file around an offset: all, or one instruction's. */
-static const uint8_t *code_at(const struct mt_elf_image *image, uint64_t offset, bool all,
-			      size_t *ret_len, size_t *ret_at)
+/* Near by, instructions are followed, and where that fails every byte could start a branch. */
+static bool is_near_target(const struct code *code, const struct move *move)
+{
+	uint8_t bytes[FORWARD_MAX + SHORT_BRANCH_REACH + INSN_MAX];
+	size_t to = (size_t)(move->to - move->from), i = 0, near_end;
+	size_t len = read_code(code, move->from, bytes, to + SHORT_BRANCH_REACH + INSN_MAX);
+	struct mt_x86_insn insn;
+
+	near_end = to + SHORT_BRANCH_REACH < len ? to + SHORT_BRANCH_REACH : len;
+	while (i < near_end) {
+		if (branch_leads(bytes, len, i, to))
+			return true;
+		i += mt_x86_decode(bytes + i, len - i, &insn) ? insn.len : 1;
+	}
+	return false;
+}
+
+static void block_target(struct move *moves, size_t n, uint64_t target)
 {
 	size_t i;
 
-	for (i = 0; i < image->n_phdrs; i++) {
-		const Elf64_Phdr *phdr = &image->phdrs[i];
+	for (i = 0; i < n; i++)
+		moves[i].blocked |= target > moves[i].from && target <= moves[i].to;
+}
 
-		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_X) ||
-		    offset < phdr->p_offset || offset - phdr->p_offset >= phdr->p_filesz ||
-		    phdr->p_offset > image->size || phdr->p_filesz > image->size - phdr->p_offset)
-			continue;
-		*ret_at = all ? offset - phdr->p_offset : 0;
-		*ret_len = phdr->p_filesz - (offset - phdr->p_offset);
-		if (all)
-			*ret_len = phdr->p_filesz;
-		else if (*ret_len > INSN_MAX)
-			*ret_len = INSN_MAX;
-		return mt_elf_image_bytes(image, offset - *ret_at, *ret_len);
+/* Those that a long branch of these bytes leads to, which lie at an offset. */
+static void block_targets(struct move *moves, size_t n, const uint8_t *bytes, size_t len,
+			  uint64_t offset)
+{
+	uint64_t low = UINT64_MAX, high = 0, target;
+	size_t i, size;
+	int32_t way;
+
+	for (i = 0; i < n; i++) {
+		low = moves[i].from < low ? moves[i].from : low;
+		high = moves[i].to > high ? moves[i].to : high;
 	}
-	return NULL;
+	for (i = 0; i < CHUNK && i + 5 <= len; i++) {
+		if (bytes[i] == 0xe9 || bytes[i] == 0xe8)
+			size = 5;
+		else if (bytes[i] == 0x0f && bytes[i + 1] >> 4 == 8 && i + 6 <= len)
+			size = 6;
+		else
+			continue;
+		memcpy(&way, bytes + i + size - sizeof(way), sizeof(way));
+		target = offset + i + size + (uint64_t)(int64_t)way;
+		if (target > low && target <= high)
+			block_target(moves, n, target);
+	}
+}
+
+/*
+ * Which moves pass over the target of a branch? Far away every byte is tried, for long branches
+ * alone: four bytes rarely look like a way here by chance. Of all moves in one pass, a chunk at a
+ * time. What cannot be read may lead anywhere.
+ */
+static void block_moves(const struct code *code, struct move *moves, size_t n)
+{
+	uint8_t *bytes = code->end - code->start > CODE_MAX ? NULL : malloc(CHUNK + INSN_MAX);
+	uint64_t at = code->start;
+	size_t i, len = 0, want;
+
+	for (i = 0; i < n; i++)
+		moves[i].blocked = !bytes || is_near_target(code, &moves[i]);
+	for (; bytes && at < code->end; at += CHUNK) {
+		want = code->end - at < CHUNK + INSN_MAX ? code->end - at : CHUNK + INSN_MAX;
+		len = read_code(code, at, bytes, want);
+		if (len < want)
+			break;
+		block_targets(moves, n, bytes, len, at);
+	}
+	for (i = 0; i < n; i++)
+		moves[i].blocked |= at < code->end;
+	free(bytes);
+}
+
+struct mt_probe_site mt_probe_site_find(const uint8_t *code, size_t len, size_t at)
+{
+	const struct mt_elf_image image = { .bytes = code, .size = len };
+	const struct code all = { .image = &image, .end = len };
+	struct mt_probe_site entry = { 0, false }, site = look(code + at, len - at);
+	struct move move = { .from = at, .to = at + site.forward };
+
+	if (site.forward)
+		block_moves(&all, &move, 1);
+	return move.blocked ? entry : site;
+}
+
+static bool is_code(const struct mt_elf_image *image, const Elf64_Phdr *phdr)
+{
+	return phdr->p_type == PT_LOAD && (phdr->p_flags & PF_X) &&
+	       phdr->p_offset <= image->size && phdr->p_filesz <= image->size - phdr->p_offset;
+}
+
+/* Judges a probe; true: it would move, if no branch led there. */
+static bool look_at_probe(const struct code *code, bool move, struct mt_probe *probe,
+			  struct move *ret_move)
+{
+	/* The others sit where an instruction of a certain kind is. */
+	bool moves = move && probe->role != MT_PROBE_RET_SITE && probe->role != MT_PROBE_LEAVE;
+	uint8_t bytes[FORWARD_MAX + INSN_MAX];
+	size_t len = read_code(code, probe->offset, bytes, sizeof(bytes));
+	struct mt_probe_site site = look(bytes, len);
+
+	if (!len)
+		return false;
+	probe->step = site.emulated && !site.forward ? MT_STEP_EMULATED : MT_STEP_SINGLE;
+	if (!moves || !site.forward)
+		return false;
+	*ret_move = (struct move){
+		.from = probe->offset, .to = probe->offset + site.forward, .probe = probe,
+	};
+	return true;
+}
+
+/* The probes of a segment that have not been judged yet. */
+static void choose_in(const struct code *code, bool move, struct mt_probe *probes, size_t n,
+		      struct move *moves)
+{
+	size_t i, n_moves = 0;
+
+	for (i = 0; i < n; i++)
+		if (probes[i].step == MT_STEP_UNKNOWN && probes[i].offset >= code->start &&
+		    probes[i].offset < code->end)
+			n_moves += look_at_probe(code, move, &probes[i], &moves[n_moves]);
+	if (n_moves)
+		block_moves(code, moves, n_moves);
+	for (i = 0; i < n_moves; i++) {
+		if (moves[i].blocked)
+			continue;
+		moves[i].probe->forward = (uint32_t)(moves[i].to - moves[i].from);
+		moves[i].probe->offset = moves[i].to;
+		moves[i].probe->step = MT_STEP_EMULATED;
+	}
 }
 
 void mt_probe_sites_choose(int fd, bool move, struct mt_probe *probes, size_t n)
 {
 	struct mt_elf_image image;
-	struct mt_x86_insn insn;
-	const uint8_t *code;
-	size_t i, len, at;
+	struct move *moves;
+	size_t i;
 
-	if (mt_elf_image_open(fd, &image))
+	if (!n || mt_elf_image_open(fd, &image))
 		return;
-	for (i = 0; i < n && image.machine == EM_X86_64; i++) {
-		/* The others sit where an instruction of a certain kind is. */
-		bool moves = move && probes[i].role != MT_PROBE_RET_SITE &&
-			     probes[i].role != MT_PROBE_LEAVE;
+	moves = calloc(n, sizeof(*moves));
+	for (i = 0; moves && i < image.n_phdrs && image.machine == EM_X86_64; i++) {
+		const Elf64_Phdr *phdr = &image.phdrs[i];
+		struct code code = {
+			.image = &image, .start = phdr->p_offset,
+			.end = phdr->p_offset + phdr->p_filesz,
+		};
 
-		code = code_at(&image, probes[i].offset, moves, &len, &at);
-		if (!code)
-			continue;
-		if (moves)
-			probes[i].forward = mt_probe_site_find(code, len, at).forward;
-		at += probes[i].forward;
-		probes[i].offset += probes[i].forward;
-		probes[i].step = mt_x86_decode(code + at, len - at, &insn) &&
-				 is_emulated(code + at, &insn) ? MT_STEP_EMULATED : MT_STEP_SINGLE;
+		if (is_code(&image, phdr))
+			choose_in(&code, move, probes, n, moves);
 	}
+	free(moves);
 	mt_elf_image_close(&image);
 }

@@ -1,6 +1,10 @@
 #include "record/probe_site.h"
 
 #include <criterion/criterion.h>
+#include <elf.h>
+#include <unistd.h>
+
+#include "record/allocators.h"
 
 /* A prologue as objdump prints it, and where the probe belongs. */
 struct prologue {
@@ -109,4 +113,74 @@ Test(probe_site, far_branches_count)
 	offset = 65 - 3006;
 	memcpy(code + 3002, &offset, 4);
 	cr_assert_eq(mt_probe_site_find(code, sizeof(code), 64).forward, 0);
+}
+
+/* Wherever it lies: code is read in chunks, and a branch may begin in one and end in the next. */
+Test(probe_site, far_branches_count_at_every_place)
+{
+	static uint8_t code[3 * 65536 + 40];
+	size_t at, i;
+	int32_t way;
+
+	memset(code, 0xcc, sizeof(code));
+	memcpy(code + 64, "\x48\x85\xff\x74\x01\xc3", 6);
+	for (i = 0; i < 2; i++) {
+		for (at = 300; at + 6 <= sizeof(code); at++) {
+			if (at % 65536 > 30 && at % 65536 < 65516)
+				continue;
+			way = 67 - (int32_t)(at + 6);
+			code[at] = i ? 0x0f : 0xcc;
+			code[at + 1] = i ? 0x84 : 0xe8;
+			memcpy(code + at + 2, &way, 4);
+			cr_assert_eq(mt_probe_site_find(code, sizeof(code), 64).forward, 0,
+				     "%zu", at);
+			memset(code + at, 0xcc, 6);
+		}
+	}
+	cr_assert_eq(mt_probe_site_find(code, sizeof(code), 64).forward, 3);
+}
+
+/* More code than one file may have in memory: its probes are judged like others. */
+Test(probe_site, code_that_does_not_fit_into_memory)
+{
+	static const uint64_t size = 100u << 20, branch = 90u << 20;
+	const Elf64_Ehdr ehdr = {
+		.e_ident = ELFMAG "\2\1\1", .e_machine = EM_X86_64, .e_phoff = sizeof(ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+	};
+	const Elf64_Phdr phdr = { .p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = size };
+	struct mt_probe probes[] = {
+		{ .offset = 0x1000 }, { .offset = 0x2000 }, { .offset = 0x3000 },
+		{ .offset = 0x4000, .role = MT_PROBE_RET_SITE }, { .offset = size },
+	};
+	const int32_t way = 0x2003 - (int32_t)(branch + 5);
+	FILE *stream = tmpfile();
+	int fd;
+
+	cr_assert_not_null(stream);
+	fd = fileno(stream);
+	cr_assert_eq(ftruncate(fd, (off_t)size), 0);
+	cr_assert_eq(pwrite(fd, &ehdr, sizeof(ehdr), 0), sizeof(ehdr));
+	cr_assert_eq(pwrite(fd, &phdr, sizeof(phdr), sizeof(ehdr)), sizeof(phdr));
+	cr_assert_eq(pwrite(fd, "\x48\x85\xff\x74\x01\xc3", 6, 0x1000), 6);
+	cr_assert_eq(pwrite(fd, "\x48\x85\xff\x74\x01\xc3", 6, 0x2000), 6);
+	cr_assert_eq(pwrite(fd, "\x55\xc3", 2, 0x3000), 2);
+	cr_assert_eq(pwrite(fd, "\xc3", 1, 0x4000), 1);
+	cr_assert_eq(pwrite(fd, "\xe9", 1, (off_t)branch), 1);
+	cr_assert_eq(pwrite(fd, &way, sizeof(way), (off_t)branch + 1), sizeof(way));
+	mt_probe_sites_choose(fd, true, probes, MT_ARRAY_SIZE(probes));
+	cr_expect_eq(probes[0].offset, 0x1003);
+	cr_expect_eq(probes[0].forward, 3);
+	cr_expect_eq(probes[0].step, MT_STEP_EMULATED);
+	/* A branch leads to where it would go. */
+	cr_expect_eq(probes[1].offset, 0x2000);
+	cr_expect_eq(probes[1].forward, 0);
+	cr_expect_eq(probes[1].step, MT_STEP_SINGLE);
+	cr_expect_eq(probes[2].offset, 0x3000);
+	cr_expect_eq(probes[2].step, MT_STEP_EMULATED);
+	cr_expect_eq(probes[3].offset, 0x4000);
+	cr_expect_eq(probes[3].step, MT_STEP_SINGLE);
+	/* No code. */
+	cr_expect_eq(probes[4].step, MT_STEP_UNKNOWN);
+	fclose(stream);
 }
