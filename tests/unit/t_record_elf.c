@@ -18,14 +18,6 @@
 #include "record/probe_site.h"
 #include "record/wait_places.h"
 
-struct many_names {
-	Elf64_Ehdr ehdr;
-	Elf64_Phdr phdr;
-	Elf64_Shdr shdrs[3];
-	Elf64_Sym syms[3];
-	char names[];
-};
-
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 
 /* Everything that reads ELF files, over these bytes. */
@@ -83,73 +75,6 @@ Test(elf_symbols, hostile_headers_are_survived)
 		}
 	}
 	close(fd);
-}
-
-/* Section headers, two functions and their names; more names than are held in memory. */
-static void *make_many_names(size_t n_names, size_t *ret_size)
-{
-	size_t size = sizeof(struct many_names) + n_names;
-	struct many_names *file = calloc(1, size);
-
-	cr_assert_not_null(file);
-	memcpy(file->ehdr.e_ident, ELFMAG "\2\1\1", 7);
-	file->ehdr.e_phoff = offsetof(struct many_names, phdr);
-	file->ehdr.e_phentsize = sizeof(file->phdr);
-	file->ehdr.e_phnum = 1;
-	file->ehdr.e_shoff = offsetof(struct many_names, shdrs);
-	file->ehdr.e_shentsize = sizeof(file->shdrs[0]);
-	file->ehdr.e_shnum = MT_ARRAY_SIZE(file->shdrs);
-	file->phdr = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = size };
-	file->shdrs[1] = (Elf64_Shdr){
-		.sh_type = SHT_SYMTAB, .sh_offset = offsetof(struct many_names, syms),
-		.sh_size = sizeof(file->syms), .sh_entsize = sizeof(file->syms[0]), .sh_link = 2,
-	};
-	file->shdrs[2] = (Elf64_Shdr){
-		.sh_type = SHT_STRTAB, .sh_offset = offsetof(struct many_names, names),
-		.sh_size = n_names,
-	};
-	file->syms[1] = (Elf64_Sym){ .st_info = STT_FUNC, .st_shndx = 1, .st_value = 0x40 };
-	file->syms[2] = file->syms[1];
-	memset(file->names, 'x', n_names);
-	*ret_size = size;
-	return file;
-}
-
-Test(elf_symbols, names_that_do_not_all_fit_into_memory)
-{
-	static const char *const names[] = { "free", "malloc" };
-	const size_t n_names = 60u << 20;
-	struct mt_elf_image image;
-	struct many_names *file;
-	uint64_t vaddrs[2];
-	size_t size;
-	FILE *stream = tmpfile();
-
-	cr_assert_not_null(stream);
-	file = make_many_names(n_names, &size);
-	file->syms[1].st_name = (uint32_t)(n_names - 5);
-	memcpy(file->names + n_names - 5, "free", 5);
-	file->syms[2].st_name = 40u << 20;
-	memcpy(file->names + (40u << 20), "malloc", 7);
-	cr_assert_eq(fwrite(file, 1, size, stream), size);
-	cr_assert_eq(fflush(stream), 0);
-	cr_assert_eq(mt_elf_image_open(fileno(stream), &image), 0);
-	cr_assert(mt_elf_find_functions(&image, names, 2, vaddrs));
-	cr_expect_eq(vaddrs[0], 0x40);
-	cr_expect_eq(vaddrs[1], 0x40);
-	mt_elf_image_close(&image);
-
-	/* A name that the table's end cuts is none. */
-	cr_assert_eq(pwrite(fileno(stream), "x", 1, (off_t)size - 1), 1);
-	cr_assert_eq(mt_elf_image_open(fileno(stream), &image), 0);
-	mt_elf_find_functions(&image, names, 2, vaddrs);
-	cr_expect_eq(vaddrs[0], 0);
-	cr_expect_eq(vaddrs[1], 0x40);
-	/* What is asked for whole is refused rather than held. */
-	cr_expect_null(mt_elf_image_bytes(&image, 0, size));
-	mt_elf_image_close(&image);
-	free(file);
-	fclose(stream);
 }
 
 static void write_bytes(int fd, const uint8_t *bytes, size_t size)

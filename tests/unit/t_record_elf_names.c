@@ -1,0 +1,183 @@
+#include "record/elf_symbols.h"
+
+#include <criterion/criterion.h>
+#include <elf.h>
+#include <unistd.h>
+
+#include "record/elf_image.h"
+
+struct many_names {
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdr;
+	Elf64_Shdr shdrs[3];
+	Elf64_Sym syms[3];
+	char names[];
+};
+
+/* Section headers, two functions and their names; more names than are held in memory. */
+static void *make_many_names(size_t n_names, size_t *ret_size)
+{
+	size_t size = sizeof(struct many_names) + n_names;
+	struct many_names *file = calloc(1, size);
+
+	cr_assert_not_null(file);
+	memcpy(file->ehdr.e_ident, ELFMAG "\2\1\1", 7);
+	file->ehdr.e_phoff = offsetof(struct many_names, phdr);
+	file->ehdr.e_phentsize = sizeof(file->phdr);
+	file->ehdr.e_phnum = 1;
+	file->ehdr.e_shoff = offsetof(struct many_names, shdrs);
+	file->ehdr.e_shentsize = sizeof(file->shdrs[0]);
+	file->ehdr.e_shnum = MT_ARRAY_SIZE(file->shdrs);
+	file->phdr = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = size };
+	file->shdrs[1] = (Elf64_Shdr){
+		.sh_type = SHT_SYMTAB, .sh_offset = offsetof(struct many_names, syms),
+		.sh_size = sizeof(file->syms), .sh_entsize = sizeof(file->syms[0]), .sh_link = 2,
+	};
+	file->shdrs[2] = (Elf64_Shdr){
+		.sh_type = SHT_STRTAB, .sh_offset = offsetof(struct many_names, names),
+		.sh_size = n_names,
+	};
+	file->syms[1] = (Elf64_Sym){ .st_info = STT_FUNC, .st_shndx = 1, .st_value = 0x40 };
+	file->syms[2] = file->syms[1];
+	memset(file->names, 'x', n_names);
+	*ret_size = size;
+	return file;
+}
+
+Test(elf_names, names_that_do_not_all_fit_into_memory)
+{
+	static const char *const names[] = { "free", "malloc" };
+	const size_t n_names = 60u << 20;
+	struct mt_elf_image image;
+	struct many_names *file;
+	uint64_t vaddrs[2];
+	size_t size;
+	FILE *stream = tmpfile();
+
+	cr_assert_not_null(stream);
+	file = make_many_names(n_names, &size);
+	file->syms[1].st_name = (uint32_t)(n_names - 5);
+	memcpy(file->names + n_names - 5, "free", 5);
+	file->syms[2].st_name = 40u << 20;
+	memcpy(file->names + (40u << 20), "malloc", 7);
+	cr_assert_eq(fwrite(file, 1, size, stream), size);
+	cr_assert_eq(fflush(stream), 0);
+	cr_assert_eq(mt_elf_image_open(fileno(stream), &image), 0);
+	cr_assert(mt_elf_find_functions(&image, names, 2, vaddrs));
+	cr_expect_eq(vaddrs[0], 0x40);
+	cr_expect_eq(vaddrs[1], 0x40);
+	mt_elf_image_close(&image);
+
+	/* A name that the table's end cuts is none. */
+	cr_assert_eq(pwrite(fileno(stream), "x", 1, (off_t)size - 1), 1);
+	cr_assert_eq(mt_elf_image_open(fileno(stream), &image), 0);
+	mt_elf_find_functions(&image, names, 2, vaddrs);
+	cr_expect_eq(vaddrs[0], 0);
+	cr_expect_eq(vaddrs[1], 0x40);
+	/* What is asked for whole is refused rather than held. */
+	cr_expect_null(mt_elf_image_bytes(&image, 0, size));
+	mt_elf_image_close(&image);
+	free(file);
+	fclose(stream);
+}
+
+#define N_FUNCTIONS 150001u
+#define NAME_MAX_BYTES 250u
+
+/* Its names, sorted, of all lengths that are looked for. */
+static char (*make_names(void))[NAME_MAX_BYTES]
+{
+	char (*names)[NAME_MAX_BYTES] = calloc(N_FUNCTIONS, sizeof(*names));
+	size_t i;
+
+	cr_assert_not_null(names);
+	for (i = 0; i < N_FUNCTIONS; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%06zu", i);
+		memset(names[i] + 7, 'x', i * 31 % (NAME_MAX_BYTES - 8));
+	}
+	return names;
+}
+
+/* Functions whose names lie so many symbols apart. */
+static FILE *make_functions(char (*names)[NAME_MAX_BYTES], size_t apart)
+{
+	FILE *stream = tmpfile();
+	Elf64_Sym *syms = calloc(N_FUNCTIONS, sizeof(*syms));
+	struct many_names *file;
+	size_t size, i, at = 1, which;
+	off_t end;
+
+	cr_assert(stream && syms);
+	file = make_many_names(1, &size);
+	cr_assert_eq(fseeko(stream, (off_t)(size + at), SEEK_SET), 0);
+	for (i = 0; i < N_FUNCTIONS; i++) {
+		which = i * apart % N_FUNCTIONS;
+		syms[which] = (Elf64_Sym){
+			.st_name = (uint32_t)at, .st_info = STT_FUNC, .st_shndx = 1,
+			.st_value = 0x40 + which,
+		};
+		at += strlen(names[which]) + 1;
+		cr_assert_eq(fwrite(names[which], 1, strlen(names[which]) + 1, stream),
+			     strlen(names[which]) + 1);
+	}
+	cr_assert_gt(at, 16u << 20);
+	end = (off_t)(size + at + 8) & ~(off_t)7;
+	file->shdrs[1].sh_offset = (uint64_t)end;
+	file->shdrs[1].sh_size = N_FUNCTIONS * sizeof(*syms);
+	file->shdrs[2].sh_offset = size;
+	file->shdrs[2].sh_size = at;
+	file->phdr.p_filesz = (uint64_t)end;
+	cr_assert_eq(fseeko(stream, end, SEEK_SET), 0);
+	cr_assert_eq(fwrite(syms, sizeof(*syms), N_FUNCTIONS, stream), N_FUNCTIONS);
+	rewind(stream);
+	cr_assert_eq(fwrite(file, 1, size, stream), size);
+	cr_assert_eq(fflush(stream), 0);
+	free(file);
+	free(syms);
+	return stream;
+}
+
+/* System calls that read, of this process; 0: the kernel does not count them. */
+static unsigned long count_reads(void)
+{
+	FILE *io = fopen("/proc/self/io", "r");
+	unsigned long n = 0;
+
+	if (io && fscanf(io, "rchar: %*u wchar: %*u syscr: %lu", &n) != 1)
+		n = 0;
+	if (io)
+		fclose(io);
+	return n;
+}
+
+/* In any order every name is found, and in that of their symbols few reads do for many. */
+Test(elf_names, names_are_read_many_at_a_time)
+{
+	static const size_t apart[] = { 1, N_FUNCTIONS - 1, 2, 7919, 75001 };
+	char (*names)[NAME_MAX_BYTES] = make_names();
+	const char **list = calloc(N_FUNCTIONS, sizeof(*list));
+	uint64_t *vaddrs = calloc(N_FUNCTIONS, sizeof(*vaddrs));
+	struct mt_elf_image image;
+	unsigned long reads;
+	FILE *stream;
+	size_t i, k;
+
+	cr_assert(list && vaddrs);
+	for (i = 0; i < N_FUNCTIONS; i++)
+		list[i] = names[i];
+	for (k = 0; k < MT_ARRAY_SIZE(apart); k++) {
+		stream = make_functions(names, apart[k]);
+		cr_assert_eq(mt_elf_image_open(fileno(stream), &image), 0);
+		reads = count_reads();
+		cr_assert(mt_elf_find_functions(&image, list, N_FUNCTIONS, vaddrs));
+		if (reads && apart[k] == 1)
+			cr_expect_lt(count_reads() - reads, N_FUNCTIONS / 100);
+		for (i = 0; i < N_FUNCTIONS; i++)
+			cr_assert_eq(vaddrs[i], 0x40 + i, "%zu, %zu", apart[k], i);
+		mt_elf_image_close(&image);
+		fclose(stream);
+	}
+	free(vaddrs);
+	free(list);
+	free(names);
+}
