@@ -40,16 +40,21 @@ struct mt_guardian {
 /* They have got stop signals of somebody else back, and may stand still for these. */
 static struct mt_stop_table passed_on;
 
-/* Not whom somebody else has stopped too. */
-static void resume(int pid, int processes_fd)
+static bool is_held(void *processes_fd, int pid)
 {
 	__u32 key = (__u32)pid;
 	__u64 flags;
 
-	if (pid <= 0 || mt_stop_table_has(&passed_on, pid) || mt_process_state(pid) != 'T' ||
-	    (!bpf_map_lookup_elem(processes_fd, &key, &flags) && flags & MT_PROCESS_HELD))
+	return !bpf_map_lookup_elem(*(int *)processes_fd, &key, &flags) &&
+	       flags & MT_PROCESS_HELD;
+}
+
+/* Not whom somebody else has stopped too. */
+static void resume(int pid, int processes_fd)
+{
+	if (pid <= 0 || mt_stop_table_has(&passed_on, pid) || mt_process_state(pid) != 'T')
 		return;
-	if (mt_resume(pid, -1) > 0)
+	if (mt_resume(pid, -1, is_held, &processes_fd) > 0)
 		mt_stop_table_set(&passed_on, pid, true);
 }
 

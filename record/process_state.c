@@ -89,6 +89,8 @@ static void read_pending(const char *line, struct mt_pending *pending)
 		pending->thread = strtoull(line + 7, NULL, 16);
 	else if (strncmp(line, "ShdPnd:", 7) == 0)
 		pending->process = strtoull(line + 7, NULL, 16);
+	else if (strncmp(line, "Threads:", 8) == 0)
+		pending->n_threads = strtoull(line + 8, NULL, 10);
 }
 
 int mt_thread_pending(int pid, int tid, struct mt_pending *ret_pending)

@@ -20,6 +20,7 @@ int mt_process_look(int pid, char *ret_state, uint64_t *ret_start);
 struct mt_pending {
 	uint64_t thread;
 	uint64_t process;	/* for whichever of its threads */
+	uint64_t n_threads;	/* it has */
 };
 
 /* -ESRCH, -errno. */

@@ -7,11 +7,19 @@
 #ifndef MT_RESUME_H
 #define MT_RESUME_H
 
+#include <stdbool.h>
+
+/* Has somebody else sent it SIGSTOP, and no SIGCONT since? One that is pending may be our own. */
+typedef bool (*mt_held_fn)(void *arg, int pid);
+
 /*
- * Not for whom somebody else has sent SIGSTOP: one that is pending is taken for our own. pidfd is
- * the process's, or negative: then pid alone says who it is.
+ * Whom somebody else holds gets no SIGCONT, and who is held while it gets one, another SIGSTOP.
+ * pidfd is the process's, or negative: then pid alone says who it is. Of stop signals sent to one
+ * thread, those are lost that are for threads other than the first of more than
+ * MT_RESUME_THREADS_MAX: to look at each takes time, in which all stand still.
  * 1: it was sent a stop signal again, and may stand still for that; 0; -errno: it got no SIGCONT.
  */
-int mt_resume(int pid, int pidfd);
+#define MT_RESUME_THREADS_MAX 16
+int mt_resume(int pid, int pidfd, mt_held_fn held, void *arg);
 
 #endif

@@ -126,6 +126,11 @@ static bool is_same(const struct one *one, uint64_t flags)
 	return err ? err != -ESRCH : !one->start || start == one->start;
 }
 
+static bool is_held(void *arg, int pid)
+{
+	return mt_programs_process_flags(arg, pid) & MT_PROCESS_HELD;
+}
+
 /* Whoever is looked at after the descriptor was opened is the one it is of, or a later one. */
 static int send_signal(struct mt_stopped *stopped, const struct one *one, int sig)
 {
@@ -142,10 +147,8 @@ static int send_signal(struct mt_stopped *stopped, const struct one *one, int si
 	/* Before it goes on: it can be stopped anew at once. */
 	if (sig == SIGCONT && flags & MARKS)
 		mt_programs_unstop(stopped->programs, one->pid);
-	if (sig == SIGCONT && flags & MT_PROCESS_HELD)
-		goto out_close;
 	if (sig == SIGCONT)
-		mt_resume(one->pid, pidfd);
+		mt_resume(one->pid, pidfd, is_held, stopped->programs);
 	else if (pidfd < 0 ? kill(one->pid, sig) :
 		 syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0))
 		err = -errno;
@@ -172,7 +175,7 @@ int mt_stopped_add(struct mt_stopped *stopped, int pid, enum mt_stop_reason reas
 	fresh.space = mt_programs_process_flags(stopped->programs, pid) >> MT_PROCESS_SPACE_SHIFT;
 	err = remember(stopped, &fresh, &one);
 	if (err)
-		mt_resume(pid, -1);
+		mt_resume(pid, -1, is_held, stopped->programs);
 	return err ? err : 1;
 }
 
@@ -256,9 +259,9 @@ uint64_t mt_stopped_release(struct mt_stopped *stopped, enum mt_stop_reason reas
 			i++;
 			continue;
 		}
+		send_signal(stopped, one, SIGCONT);
 		took = mt_now() - one->since;
 		longest = took > longest ? took : longest;
-		send_signal(stopped, one, SIGCONT);
 		if (stopped->tell)
 			stopped->tell(stopped->arg, one->pid, took);
 		forget(stopped, one);
@@ -288,7 +291,7 @@ static void resume_marked(void *arg, int pid, uint64_t flags)
 	if (!(flags & MARKS) || flags & MT_PROCESS_HELD)
 		return;
 	mt_programs_unstop(arg, pid);
-	mt_resume(pid, -1);
+	mt_resume(pid, -1, is_held, arg);
 }
 
 void mt_stopped_end(struct mt_programs *programs)

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -127,11 +128,22 @@ static int stopped_by(pid_t pid)
 	return info.si_status;
 }
 
+/* Held from the look of this number on. */
+static bool held_from(void *arg, int pid)
+{
+	int *look = arg;
+
+	(void)pid;
+	return --*look < 0;
+}
+
+static int never = INT_MAX;
+
 Test(record_resume, nothing_pending, .timeout = 60)
 {
 	pid_t pid = start_stopped(DEFAULT);
 
-	cr_expect_eq(mt_resume(pid, -1), 0);
+	cr_expect_eq(mt_resume(pid, -1, held_from, &never), 0);
 	cr_expect_eq(state_soon(pid, 'S'), 'S');
 	end(pid);
 }
@@ -145,7 +157,7 @@ Test(record_resume, a_stop_signal_stops, .timeout = 60)
 		pid = start_stopped(DEFAULT);
 		cr_expect_eq(stopped_by(pid), SIGSTOP);
 		kill(pid, stop_signals[i]);
-		cr_expect_eq(mt_resume(pid, -1), 1);
+		cr_expect_eq(mt_resume(pid, -1, held_from, &never), 1);
 		cr_expect_eq(stopped_by(pid), stop_signals[i]);
 		cr_expect_eq(mt_process_state(pid), 'T');
 		end(pid);
@@ -163,7 +175,7 @@ Test(record_resume, a_handler_runs_once, .timeout = 60)
 		kill(pid, stop_signals[i]);
 	/* Sent twice is taken once, as ever. */
 	kill(pid, SIGTTIN);
-	cr_expect_eq(mt_resume(pid, pidfd), 1);
+	cr_expect_eq(mt_resume(pid, pidfd, held_from, &never), 1);
 	for (i = 0; i < MT_ARRAY_SIZE(stop_signals); i++)
 		cr_expect_eq(soon(&told->handled[stop_signals[i]], 1), 1);
 	cr_expect_eq(state_soon(pid, 'S'), 'S');
@@ -179,7 +191,7 @@ Test(record_resume, ignored_ones_are_not_pending, .timeout = 60)
 	pid_t pid = start_stopped(IGNORE);
 
 	kill(pid, SIGTSTP);
-	cr_expect_eq(mt_resume(pid, -1), 0);
+	cr_expect_eq(mt_resume(pid, -1, held_from, &never), 0);
 	cr_expect_eq(state_soon(pid, 'S'), 'S');
 	end(pid);
 }
@@ -199,7 +211,7 @@ Test(record_resume, blocked_ones_stay_pending, .timeout = 60)
 	pid = start_stopped(BLOCK);
 	cr_assert_eq(syscall(SYS_tgkill, pid, told->tid, SIGTTOU), 0);
 	kill(pid, SIGTSTP);
-	cr_expect_eq(mt_resume(pid, -1), 1);
+	cr_expect_eq(mt_resume(pid, -1, held_from, &never), 1);
 	cr_expect_eq(state_soon(pid, 'S'), 'S');
 	cr_assert_eq(mt_thread_pending(pid, told->tid, &pending), 0);
 	cr_expect_eq(pending.thread, 1ULL << (SIGTTOU - 1));
@@ -215,8 +227,26 @@ Test(record_resume, sigstop_is_ours, .timeout = 60)
 	pid_t pid = start_stopped(DEFAULT);
 
 	kill(pid, SIGSTOP);
-	cr_expect_eq(mt_resume(pid, -1), 0);
+	cr_expect_eq(mt_resume(pid, -1, held_from, &never), 0);
 	cr_expect_eq(state_soon(pid, 'S'), 'S');
+	end(pid);
+}
+
+Test(record_resume, who_is_held_stays_so, .timeout = 60)
+{
+	pid_t pid = start_stopped(DEFAULT);
+	int look = 0;
+
+	cr_expect_eq(mt_resume(pid, -1, held_from, &look), 0);
+	pause_ms(50);
+	cr_expect_eq(state_soon(pid, 'T'), 'T');
+
+	/* By a SIGSTOP that came right before SIGCONT, and is gone with it. */
+	look = 1;
+	cr_expect_eq(mt_resume(pid, -1, held_from, &look), 1);
+	cr_expect_eq(state_soon(pid, 'T'), 'T');
+	pause_ms(50);
+	cr_expect_eq(state_soon(pid, 'T'), 'T');
 	end(pid);
 }
 
@@ -225,5 +255,5 @@ Test(record_resume, nobody, .timeout = 60)
 	pid_t pid = start(DEFAULT);
 
 	end(pid);
-	cr_expect_eq(mt_resume(pid, -1), -ESRCH);
+	cr_expect_eq(mt_resume(pid, -1, held_from, &never), -ESRCH);
 }
