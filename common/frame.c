@@ -81,13 +81,24 @@ static int make_context(struct mt_packer *packer, size_t size)
 	return err;
 }
 
-/* What is compressed in one go needs no copy of its input. The sizes are estimates. */
+/*
+ * What is compressed in one go needs no copy of its input. The sizes are estimates. zstd has other
+ * parameters for contents of up to 16, 128 and 256 KiB, which may need more.
+ */
 static size_t context_size(const struct mt_packing *packing)
 {
-	const ZSTD_compressionParameters p = ZSTD_getCParams(packing->level, packing->max, 0);
+	static const size_t classes[] = { 16 << 10, 128 << 10, 256 << 10, SIZE_MAX };
+	size_t most = 0, size, i;
 
-	return packing->in_parts ? ZSTD_estimateCStreamSize_usingCParams(p) :
-				   ZSTD_estimateCCtxSize_usingCParams(p);
+	for (i = 0; i < MT_ARRAY_SIZE(classes); i++) {
+		const ZSTD_compressionParameters p = ZSTD_getCParams(
+			packing->level, packing->max < classes[i] ? packing->max : classes[i], 0);
+
+		size = packing->in_parts ? ZSTD_estimateCStreamSize_usingCParams(p) :
+					   ZSTD_estimateCCtxSize_usingCParams(p);
+		most = size > most ? size : most;
+	}
+	return most;
 }
 
 int mt_packer_new_for(const struct mt_packing *ways, uint32_t n, struct mt_packer **ret_packer)

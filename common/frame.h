@@ -54,8 +54,8 @@ int mt_packer_use(struct mt_packer *packer, uint32_t way);
 void mt_packer_free(struct mt_packer *packer);
 /*
  * The frame of content: borrowed until the next call. At the cuts, rising offsets in content,
- * the kind of the bytes changes: statistics gathered before one are not used behind it.
- * 0, -ENOMEM, -MT_E_LIMIT.
+ * the kind of the bytes changes: statistics gathered before one are not used behind it. What is
+ * packed in one go pays no heed to them. 0, -ENOMEM, -MT_E_LIMIT.
  */
 int mt_packer_pack(struct mt_packer *packer, const void *content, size_t len, const size_t *cuts,
 		   uint32_t n_cuts, const uint8_t **ret_frame, size_t *ret_size);

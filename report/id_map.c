@@ -23,8 +23,9 @@ void mt_id_map_release(struct mt_id_map *map)
 static int make_room(struct mt_id_map *map, uint32_t id)
 {
 	uint32_t n = map->n_small ? map->n_small : SMALL_FIRST;
-	const struct mt_key_entry *slot, *end = map->table.slots + map->table.cap;
+	const struct mt_key_entry *slot;
 	uint32_t *small;
+	size_t i;
 
 	if (id / SMALL_EACH > SMALL_FIRST / SMALL_EACH + map->n / 2)
 		return 0;
@@ -39,9 +40,11 @@ static int make_room(struct mt_id_map *map, uint32_t id)
 	map->small = small;
 	map->n_small = n;
 	/* What has come before it was small enough. */
-	for (slot = map->table.slots; slot < end; slot++)
+	for (i = 0; i < map->table.cap; i++) {
+		slot = &map->table.slots[i];
 		if (slot->key && mt_id_map_id(slot->key) < n)
 			small[mt_id_map_id(slot->key)] = slot->value + 1;
+	}
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,7 +149,9 @@ Test(elf_image, a_file_may_be_cut_and_grow_again_at_any_time)
 	cr_assert_eq(mt_allocator_table_new(NULL, &table), 0);
 	child = fork();
 	cr_assert_geq(child, 0);
-	for (i = 0; !child && getppid() != 1; i++)
+	if (!child)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (i = 0; !child; i++)
 		if (ftruncate(fd, (off_t)(i * 7919 % size)) || pwrite(fd, bytes, size, 0) < 0)
 			_exit(1);
 	for (i = 0; i < 300; i++) {
