@@ -17,7 +17,8 @@
 /* That wait to be written: more than can be looked at between two checkpoints. */
 #define NOTES_MAX 2048u
 #define PATHS_MAX (1u << 19)
-#define LAST_LOOK_NS 2000000000u	/* nobody is held up by it any more */
+#define LAST_LOOK_NS 2000000000u	/* for one file; nobody is held up by it any more */
+#define LAST_LOOK_TURNS 5		/* for all */
 
 struct note {
 	struct mt_file_note row;
@@ -153,15 +154,31 @@ static void write_rewritten(void *arg, const struct mt_file_note *note)
 		rewriting->err = mt_writer_rewritten(rewriting->writer, note, 1);
 }
 
+/* For long, if it gets on: a busy machine is slow, and not to be taken for one that is gone. */
+static bool wait_for_last_look(struct mt_rewrites *rewrites)
+{
+	const char *at = mt_rewrites_looked_at(rewrites);
+	unsigned int i;
+
+	for (i = 0; i < LAST_LOOK_TURNS; i++) {
+		if (mt_rewrites_wait(rewrites, LAST_LOOK_NS))
+			return true;
+		if (*at && mt_rewrites_looked_at(rewrites) == at)
+			return false;
+		at = mt_rewrites_looked_at(rewrites);
+	}
+	return false;
+}
+
 /* At the end, what is overwritten until now is to be found too. */
 static int write_overwritten(struct mt_file_notes *notes, struct mt_writer *writer, bool last)
 {
 	struct rewriting rewriting = { .writer = writer };
 
-	if (mt_rewrites_wait(notes->rewrites, last ? LAST_LOOK_NS : 0)) {
+	if (last ? wait_for_last_look(notes->rewrites) : mt_rewrites_wait(notes->rewrites, 0)) {
 		mt_rewrites_take(notes->rewrites, write_rewritten, &rewriting);
 		mt_rewrites_ask(notes->rewrites);
-		if (last && mt_rewrites_wait(notes->rewrites, LAST_LOOK_NS))
+		if (last && wait_for_last_look(notes->rewrites))
 			mt_rewrites_take(notes->rewrites, write_rewritten, &rewriting);
 	}
 	return rewriting.err;

@@ -30,7 +30,11 @@ struct mt_rewrites;
 int mt_rewrites_new(struct mt_rewrites **ret_rewrites);
 /* Start the thread, which does not look before it is asked. Once. 0, -errno. */
 int mt_rewrites_start(struct mt_rewrites *rewrites);
-/* Ends the thread. One that is held up is left behind, and its memory with it, but nothing else. */
+/*
+ * Ends the thread. One that is held up is left behind with its memory. If it stands in the kernel
+ * for an answer that nothing cuts short, as of a FUSE daemon that has read the question, what has
+ * been the process stays a zombie until that comes.
+ */
 void mt_rewrites_free(struct mt_rewrites *rewrites);
 
 /*

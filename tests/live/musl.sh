@@ -4,6 +4,13 @@
 # shellcheck source=tests/live/lib.sh
 . "$LIVE/lib.sh"
 
+# Only links can be waited in: man mt-record, CAVEATS.
+mt-record -v -o run.mt -- true 2>err.txt
+if grep -q 'attach perf;' err.txt; then
+	ok 'no links: whoever opens a library is stopped'
+	exit
+fi
+
 # An allocator of its own, called before main() and before dlopen() returns: probes must be there.
 cat >library.c <<'EOF'
 #include <stddef.h>
