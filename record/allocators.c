@@ -363,8 +363,13 @@ int mt_allocators_scan(const struct mt_allocator_table *table, int fd, bool *fou
 	int err;
 
 	err = mt_elf_image_open(fd, &f.image);
-	if (err)
+	if (err == -MT_E_NOT_ELF)
 		return err;
+	if (err) {
+		add_gap(&f, "", MT_PROGRAM_UNREAD);
+		*ret_scan = scan;
+		return 0;
+	}
 	f.vaddrs = calloc(f.n, sizeof(*f.vaddrs));
 	err = f.vaddrs ? scan_image(&f, found) : -ENOMEM;
 	free(f.vaddrs);

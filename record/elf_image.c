@@ -15,9 +15,21 @@
 
 struct mt_elf_file {
 	int fd;
+	int failed;		/* -errno of the first failure */
 	uint64_t n_read;	/* bytes */
 	uint8_t read[];		/* a bit for each part */
 };
+
+void mt_elf_image_fail(const struct mt_elf_image *image, int err)
+{
+	if (image->file && !image->file->failed)
+		image->file->failed = err;
+}
+
+int mt_elf_image_failed(const struct mt_elf_image *image)
+{
+	return image->file ? image->file->failed : 0;
+}
 
 static bool is_read(const struct mt_elf_file *file, uint64_t part)
 {
@@ -32,16 +44,23 @@ static bool read_parts(const struct mt_elf_image *image, uint64_t first, uint64_
 	uint8_t *bytes = (uint8_t *)(uintptr_t)image->bytes;
 	ssize_t n;
 
-	if (stop - at > MT_ELF_IMAGE_READ_MAX - file->n_read ||
-	    mprotect(bytes + at, stop - at, PROT_READ | PROT_WRITE))
+	if (stop - at > MT_ELF_IMAGE_READ_MAX - file->n_read) {
+		mt_elf_image_fail(image, -EFBIG);
 		return false;
+	}
+	if (mprotect(bytes + at, stop - at, PROT_READ | PROT_WRITE)) {
+		mt_elf_image_fail(image, -errno);
+		return false;
+	}
 	file->n_read += stop - at;
 	while (at < stop) {
 		n = pread(file->fd, bytes + at, stop - at, (off_t)at);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
+		if (n < 0) {
+			mt_elf_image_fail(image, -errno);
 			return false;
+		}
 		if (!n)	/* cut */
 			break;
 		at += (uint64_t)n;
@@ -91,8 +110,10 @@ size_t mt_elf_image_copy(const struct mt_elf_image *image, uint64_t offset, void
 	}
 	for (; at < n && got; at += got > 0 ? (size_t)got : 0) {
 		got = pread(image->file->fd, to + at, n - at, (off_t)(offset + at));
-		if (got < 0 && errno != EINTR)
+		if (got < 0 && errno != EINTR) {
+			mt_elf_image_fail(image, -errno);
 			break;
+		}
 	}
 	return at;
 }
@@ -259,6 +280,9 @@ int mt_elf_image_open(int fd, struct mt_elf_image *ret_image)
 	if (image.file)
 		image.file->fd = fd;
 	err = image.file ? parse(&image) : -ENOMEM;
+	/* What it is, is not known. */
+	if (err && image.file && image.file->failed)
+		err = image.file->failed;
 	if (err) {
 		mt_elf_image_close(&image);
 		return err;

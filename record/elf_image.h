@@ -30,7 +30,10 @@ int mt_elf_image_read(const void *bytes, size_t size, struct mt_elf_image *ret_i
 /* The most of one file that is in memory at once: what takes more is not found. */
 #define MT_ELF_IMAGE_READ_MAX (48u << 20)
 
-/* The file at fd, which is borrowed until the image is closed. 0, -MT_E_NOT_ELF, -errno. */
+/*
+ * The file at fd, which is borrowed until the image is closed. 0, -MT_E_NOT_ELF; -errno also where
+ * its header cannot be read, so that nobody knows what it is.
+ */
 int mt_elf_image_open(int fd, struct mt_elf_image *ret_image);
 void mt_elf_image_close(struct mt_elf_image *image);
 
@@ -47,6 +50,15 @@ const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset
  */
 size_t mt_elf_image_copy(const struct mt_elf_image *image, uint64_t offset, void *ret_bytes,
 			 size_t n);
+
+/*
+ * Why a part of the file that was asked for could not be read: -errno of the first time, -EFBIG for
+ * more than is looked at, or 0. That the file was cut is no failure.
+ */
+int mt_elf_image_failed(const struct mt_elf_image *image);
+
+/* Says so of a part that is not asked for. */
+void mt_elf_image_fail(const struct mt_elf_image *image, int err);
 
 /* The string at offset of a string table of the file, NULL unless it ends inside the table. */
 const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table, uint64_t size,

@@ -1,5 +1,7 @@
 #include "record/elf_symbols.h"
 
+#include <errno.h>
+
 #include "record/elf_image.h"
 
 #define SYMBOLS_MAX (1u << 24)	/* of a table; one of more is not looked at */
@@ -140,9 +142,14 @@ static void search_table(const struct mt_elf_image *image, const Elf64_Shdr *tab
 	strings = &image->shdrs[table->sh_link];
 	texts.at = strings->sh_offset;
 	texts.size = strings->sh_size;
-	if (table->sh_size / sizeof(Elf64_Sym) > SYMBOLS_MAX || table->sh_offset > image->size ||
-	    texts.at > image->size || texts.size > image->size - texts.at)
+	if (table->sh_offset > image->size || texts.at > image->size ||
+	    texts.size > image->size - texts.at)
 		return;
+	if (table->sh_size / sizeof(Elf64_Sym) > SYMBOLS_MAX) {
+		if (table->sh_size <= image->size - table->sh_offset)
+			mt_elf_image_fail(image, -EFBIG);
+		return;
+	}
 	if (texts.size <= TEXTS_MAX) {
 		texts.all = (const char *)mt_elf_image_bytes(image, texts.at, texts.size);
 		/* Once the last string is known to end, every one is. */

@@ -36,16 +36,24 @@ static bool is_go(const struct mt_elf_image *image)
 	       mt_elf_image_section(image, ".data.rel.ro.gopclntab");
 }
 
-const char *mt_program_unseen(const struct mt_elf_image *image, bool has_symbols,
-			      bool has_allocator)
+static bool is_static_program(const struct mt_elf_image *image)
 {
 	const Elf64_Ehdr *ehdr = mt_elf_image_range(image, 0, sizeof(*ehdr));
 
+	return !has_segment(image, PT_INTERP) &&
+	       ((ehdr && ehdr->e_type == ET_EXEC) || is_position_independent_program(image));
+}
+
+const char *mt_program_unseen(const struct mt_elf_image *image, bool has_symbols,
+			      bool has_allocator)
+{
+	bool hides;
+
 	if (is_go(image))
 		return "Go: what it allocates from its own heap is not seen";
-	if (has_allocator || has_symbols || has_segment(image, PT_INTERP))
-		return NULL;
-	if ((!ehdr || ehdr->e_type != ET_EXEC) && !is_position_independent_program(image))
-		return NULL;
-	return "static and stripped: its allocator cannot be found";
+	hides = !has_allocator && !has_symbols && is_static_program(image);
+	/* Only now: all has been read that ever is. */
+	if (mt_elf_image_failed(image))
+		return MT_PROGRAM_UNREAD;
+	return hides ? "static and stripped: its allocator cannot be found" : NULL;
 }

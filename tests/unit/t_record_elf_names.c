@@ -2,8 +2,12 @@
 
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include "record/allocator_table.h"
+#include "record/allocators.h"
 #include "record/elf_image.h"
 
 struct many_names {
@@ -180,4 +184,135 @@ Test(elf_names, names_are_read_many_at_a_time)
 	free(vaddrs);
 	free(list);
 	free(names);
+}
+
+#define UNREAD "could not be read as a whole: allocators in it may be missed"
+
+/* What is not covered of a file with a symbol table of such a size; NULL: all is. */
+static const char *gap_of(uint16_t type, size_t n_syms, uint64_t file_size)
+{
+	struct mt_allocator_scan scan = {};
+	struct mt_allocator_table *table;
+	const char *gap;
+	struct many_names *file;
+	FILE *stream = tmpfile();
+	size_t size;
+
+	cr_assert_not_null(stream);
+	file = make_many_names(1, &size);
+	file->names[0] = '\0';
+	file->ehdr.e_type = type;
+	file->ehdr.e_machine = EM_X86_64;
+	file->shdrs[1].sh_offset = 4096;
+	file->shdrs[1].sh_size = n_syms * sizeof(Elf64_Sym);
+	cr_assert_eq(fwrite(file, 1, size, stream), size);
+	cr_assert_eq(fflush(stream), 0);
+	cr_assert_eq(ftruncate(fileno(stream), (off_t)file_size), 0);
+	cr_assert_eq(mt_allocator_table_new(NULL, &table), 0);
+	cr_assert_eq(mt_allocators_scan(table, fileno(stream), NULL, &scan), 0);
+	cr_assert_leq(scan.n_gaps, 1);
+	gap = scan.n_gaps ? scan.gaps[0].reason : NULL;
+	mt_allocator_scan_release(&scan);
+	mt_allocator_table_free(table);
+	fclose(stream);
+	free(file);
+	return gap;
+}
+
+/* A file with more symbols than are looked at is not one without an allocator, nor stripped. */
+Test(elf_names, a_table_that_is_too_large_is_said)
+{
+	static const char stripped[] = "static and stripped: its allocator cannot be found";
+	const size_t max = 1u << 24;
+	const uint64_t room = (max + 1) * sizeof(Elf64_Sym) + 4096;
+	const char *gap;
+
+	gap = gap_of(ET_EXEC, max + 1, room);
+	cr_assert_not_null(gap);
+	cr_expect_str_eq(gap, UNREAD);
+	gap = gap_of(ET_DYN, max + 1, room);
+	cr_assert_not_null(gap);
+	cr_expect_str_eq(gap, UNREAD);
+	/* What is not in the file is not missed. */
+	gap = gap_of(ET_EXEC, max + 1, 8192);
+	cr_assert_not_null(gap);
+	cr_expect_str_eq(gap, stripped);
+	cr_expect_null(gap_of(ET_DYN, max + 1, 8192));
+	cr_expect_null(gap_of(ET_DYN, 10, room));
+}
+
+/* A descriptor that cannot be read any more fails as a disk does. */
+Test(elf_names, a_read_that_fails_is_remembered)
+{
+	static const char *const names[] = { "free", "malloc" };
+	const size_t n_names = 20u << 20;
+	struct many_names *file;
+	struct mt_elf_image image;
+	FILE *stream = tmpfile();
+	uint64_t vaddrs[2];
+	int fd, blind;
+	size_t size;
+
+	cr_assert_not_null(stream);
+	fd = fileno(stream);
+	file = make_many_names(n_names, &size);
+	cr_assert_eq(fwrite(file, 1, size, stream), size);
+	cr_assert_eq(fflush(stream), 0);
+	blind = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	cr_assert_geq(blind, 0);
+
+	/* Cut: no failure. */
+	cr_assert_eq(mt_elf_image_open(fd, &image), 0);
+	cr_assert_eq(ftruncate(fd, 4096), 0);
+	cr_assert_not_null(mt_elf_image_bytes(&image, 1 << 20, 100));
+	mt_elf_find_functions(&image, names, 2, vaddrs);
+	cr_expect_eq(mt_elf_image_failed(&image), 0);
+	/* Asked for what is not in it: none either. */
+	cr_expect_null(mt_elf_image_bytes(&image, size, 1));
+	cr_expect_eq(mt_elf_image_failed(&image), 0);
+	mt_elf_image_close(&image);
+
+	rewind(stream);
+	cr_assert_eq(fwrite(file, 1, size, stream), size);
+	cr_assert_eq(fflush(stream), 0);
+	cr_assert_eq(mt_elf_image_open(fd, &image), 0);
+	cr_assert_eq(dup2(blind, fd), fd);
+	cr_expect_null(mt_elf_image_bytes(&image, 1 << 20, 100));
+	cr_expect_eq(mt_elf_image_failed(&image), -EBADF);
+	cr_expect_null(mt_elf_image_bytes(&image, 1 << 21, 49u << 20));
+	cr_expect_eq(mt_elf_image_failed(&image), -EBADF);
+	mt_elf_image_close(&image);
+	close(blind);
+	free(file);
+	fclose(stream);
+}
+
+/* Nor is a file that cannot be read at all one that is not ELF. */
+Test(elf_names, headers_that_cannot_be_read_are_said)
+{
+	char path[] = "/tmp/t_record_elf.XXXXXX";
+	struct mt_allocator_scan scan;
+	struct mt_allocator_table *table;
+	struct mt_elf_image image;
+	struct many_names *file;
+	int fd = mkstemp(path), blind;
+	size_t size;
+
+	cr_assert_geq(fd, 0);
+	file = make_many_names(1, &size);
+	cr_assert_eq(write(fd, file, size), (ssize_t)size);
+	blind = open(path, O_WRONLY | O_CLOEXEC);
+	cr_assert_geq(blind, 0);
+	unlink(path);
+	cr_expect_eq(mt_elf_image_open(blind, &image), -EBADF);
+	cr_assert_eq(mt_allocator_table_new(NULL, &table), 0);
+	cr_assert_eq(mt_allocators_scan(table, blind, NULL, &scan), 0);
+	cr_assert_eq(scan.n_gaps, 1);
+	cr_expect_str_eq(scan.gaps[0].reason, UNREAD);
+	cr_expect_eq(scan.n, 0);
+	mt_allocator_scan_release(&scan);
+	mt_allocator_table_free(table);
+	close(blind);
+	close(fd);
+	free(file);
 }
