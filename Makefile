@@ -219,11 +219,11 @@ golden-artifacts: $(O)/make-artifacts
 	mkdir -p testdata/golden
 	$(O)/make-artifacts testdata/golden
 
-unit: $(UNIT)
+unit: $(UNIT) $(O)/make-artifacts
 fuzz: $(FUZZ)
 check-unit: unit
 	$(Q)tests/unit/run.sh $(O)/unit
-check-cli: all
+check-cli: all $(O)/make-artifacts
 	$(Q)tests/cli/run.sh $(O)
 check-fuzz: fuzz
 	$(Q)tests/fuzz/run.sh $(O)/fuzz

@@ -166,6 +166,7 @@ struct mt_trailer {
 	int32_t status;		/* of the command, as wait(2) reports it */
 	const char *end_reason;	/* "exited", "interrupted", "output_error", ... */
 	uint32_t n_frames;	/* frames before the trailer's; 0: not told */
+	uint64_t seek_digest;	/* mt_seek_digest() of the frames before, 0 if not known */
 	const uint32_t *frame_kinds;	/* per frame: or of MT_KIND_BIT, or 0 for unknown */
 };
 

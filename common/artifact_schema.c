@@ -142,6 +142,7 @@ static const struct mt_field trailer_fields[] = {
 	F(U64, max_lag),
 	COUNTED(mt_trailer, OPT_I32, status, status_known, 0),
 	F(STR, end_reason),
+	F(MAYBE_U64, seek_digest),
 	COUNTED(mt_trailer, LIST32, frame_kinds, n_frames, MT_TRAILER_FRAMES_MAX),
 #undef F
 };

@@ -82,6 +82,14 @@ int mt_seek_table_encode(struct mt_buf *buf, const struct mt_frame_entry *entrie
 	return err ? err : mt_seek_table_end(buf, n);
 }
 
+/* FNV-1a, a word at a time. */
+uint64_t mt_seek_digest(uint64_t digest, const struct mt_frame_entry *entry)
+{
+	digest ^= entry->size | (uint64_t)entry->content << 32;
+	digest *= 0x100000001b3u;
+	return digest ? digest : 1;
+}
+
 static int read_footer(int fd, uint64_t file_size, uint8_t footer[FOOTER_SIZE])
 {
 	int err;
@@ -130,22 +138,29 @@ static void fetch_heads(int fd, const struct mt_frame_entry *entries, uint32_t n
 	}
 }
 
-static int check_entries(int fd, uint64_t end, const struct mt_frame_entry *entries, uint32_t n)
+static bool add_up(const struct mt_frame_entry *entries, uint32_t n, uint64_t end)
 {
 	uint64_t offset = 0;
 	uint32_t i;
-	int err;
 
 	for (i = 0; i < n; i++) {
 		if (entries[i].size > end - offset)
-			return -MT_E_NO_DATA;
+			return false;
 		offset += entries[i].size;
 	}
-	if (offset != end)
-		return -MT_E_NO_DATA;
+	return offset == end;
+}
 
+int mt_seek_table_check(int fd, const struct mt_frame_entry *entries, uint32_t n)
+{
+	uint64_t offset = 0, end = 0;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < n; i++)
+		end += entries[i].size;
 	fetch_heads(fd, entries, n);
-	for (i = 0, offset = 0; i < n; i++) {
+	for (i = 0; i < n; i++) {
 		err = check_entry(fd, offset, end, &entries[i]);
 		if (err)
 			return err;
@@ -186,10 +201,10 @@ int mt_seek_table_read(int fd, uint64_t file_size, struct mt_frame_entry **ret_e
 		entries[i].size = get_le32(table + HEAD_SIZE + (size_t)i * stride);
 		entries[i].content = get_le32(table + HEAD_SIZE + (size_t)i * stride + 4);
 	}
-	err = check_entries(fd, start, entries, n);
-	if (err)
+	if (!add_up(entries, n, start))
 		goto out;
 
+	err = 0;
 	*ret_entries = entries;
 	*ret_n = n;
 	entries = NULL;

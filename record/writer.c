@@ -278,6 +278,8 @@ static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trai
 	struct mt_trailer filled = *trailer;
 	struct mt_buf buf;
 	uint32_t i, n = writer->file.n_index, *kinds = NULL;
+	uint64_t digest = MT_SEEK_DIGEST_BASIS;
+	struct mt_frame_entry entry;
 	int err;
 
 	mt_buf_init(&buf);
@@ -289,9 +291,13 @@ static int write_trailer(struct mt_writer *writer, const struct mt_trailer *trai
 		kinds = calloc(n, sizeof(*kinds));
 		if (!kinds)
 			return -ENOMEM;
-		for (i = 0; i < n; i++)
-			kinds[i] = mt_frame_file_entry(&writer->file, i).kinds;
+		for (i = 0; i < n; i++) {
+			entry = mt_frame_file_entry(&writer->file, i);
+			kinds[i] = entry.kinds;
+			digest = mt_seek_digest(digest, &entry);
+		}
 		filled.frame_kinds = kinds;
+		filled.seek_digest = digest;
 	}
 	err = mt_encode_trailer(&buf, &filled);
 	free(kinds);

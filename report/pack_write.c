@@ -152,6 +152,9 @@ static int put_end(struct output *o, const struct mt_trailer *trailer)
 	int err = 0;
 
 	mt_buf_init(&table);
+	filled.seek_digest = MT_SEEK_DIGEST_BASIS;
+	for (i = 0; i < o->n_index; i++)
+		filled.seek_digest = mt_seek_digest(filled.seek_digest, &o->index[i]);
 	filled.n_frames = 0;
 	if (o->n_index <= MT_TRAILER_FRAMES_MAX) {
 		kinds = calloc((size_t)o->n_index + 1, sizeof(*kinds));

@@ -131,32 +131,6 @@ static int walk(struct mt_reader *reader)
 	return 0;
 }
 
-static int find_frames(struct mt_reader *reader)
-{
-	struct mt_frame_entry *entries;
-	uint64_t offset = 0;
-	uint32_t i, n;
-	int err;
-
-	err = mt_seek_table_read(reader->fd, reader->file_size, &entries, &n);
-	if (err == -MT_E_NO_DATA) {
-		err = walk(reader);
-		reader->no_index = reader->n_frames <= MT_SEEK_FRAMES_MAX;
-		return err;
-	}
-	if (err)
-		return err;
-	for (i = 0; i < n && !err; i++) {
-		if (entries[i].content)
-			err = add_frame(reader, offset, entries[i].size, entries[i].content);
-		offset += entries[i].size;
-	}
-	free(entries);
-	reader->end = MT_END_NO_TRAILER;
-	reader->end_offset = reader->file_size;
-	return err;
-}
-
 /* Content of a frame, borrowed until the next one is loaded. */
 static int load(struct mt_reader *reader, uint32_t frame, const struct mt_buf **ret_content)
 {
@@ -165,6 +139,70 @@ static int load(struct mt_reader *reader, uint32_t frame, const struct mt_buf **
 	mt_reader_slot_set(slot, frame);
 	*ret_content = &slot->content;
 	return mt_reader_slot_load(slot);
+}
+
+/* Is the last frame a trailer whose digest is that of the others? Then they need no look each. */
+static bool trailer_vouches(struct mt_reader *reader, const struct mt_frame_entry *entries,
+			    uint32_t n)
+{
+	uint64_t digest = MT_SEEK_DIGEST_BASIS;
+	const struct mt_trailer *trailer;
+	const struct mt_buf *content;
+	struct mt_block block;
+	bool same = false;
+	size_t used;
+	uint32_t i;
+
+	if (!reader->n_frames || !entries[n - 1].content)
+		return false;
+	mt_block_init(&block);
+	if (!load(reader, reader->n_frames - 1, &content) &&
+	    !mt_block_decode(&block, content->data, content->len,
+			     MT_KIND_BIT(MT_BLOCK_TRAILER), &used) &&
+	    block.kind == MT_BLOCK_TRAILER) {
+		trailer = block.trailer;
+		for (i = 0; i < n - 1; i++)
+			digest = mt_seek_digest(digest, &entries[i]);
+		same = trailer->seek_digest == digest;
+	}
+	mt_block_release(&block);
+	return same;
+}
+
+/* -MT_E_NO_DATA: there is no table, or not one of this file. */
+static int find_by_table(struct mt_reader *reader)
+{
+	struct mt_frame_entry *entries;
+	uint64_t offset = 0;
+	uint32_t i, n;
+	int err;
+
+	err = mt_seek_table_read(reader->fd, reader->file_size, &entries, &n);
+	if (err)
+		return err;
+	for (i = 0; i < n && !err; i++) {
+		if (entries[i].content)
+			err = add_frame(reader, offset, entries[i].size, entries[i].content);
+		offset += entries[i].size;
+	}
+	if (!err && !trailer_vouches(reader, entries, n))
+		err = mt_seek_table_check(reader->fd, entries, n);
+	free(entries);
+	return err;
+}
+
+static int find_frames(struct mt_reader *reader)
+{
+	int err = find_by_table(reader);
+
+	if (err == -MT_E_NO_DATA) {
+		err = walk(reader);
+		reader->no_index = reader->n_frames <= MT_SEEK_FRAMES_MAX;
+		return err;
+	}
+	reader->end = MT_END_NO_TRAILER;
+	reader->end_offset = reader->file_size;
+	return err;
 }
 
 /* Why the first block is not a header we can read. */

@@ -145,6 +145,7 @@ Test(artifact, trailer_round_trip)
 	const uint32_t kinds[] = { 2, UINT32_MAX, 0, 300 };
 	struct mt_trailer trailer = {
 		.end_time = UINT64_MAX, .events = 1, .stacks = 2, .lost = 3, .max_lag = 4,
+		.seek_digest = UINT64_MAX - 5,
 		.status_known = true, .status = -1, .end_reason = "exited",
 		.n_frames = MT_ARRAY_SIZE(kinds), .frame_kinds = kinds,
 	};
@@ -156,6 +157,7 @@ Test(artifact, trailer_round_trip)
 	cr_assert_eq(block.trailer->stacks, 2);
 	cr_assert_eq(block.trailer->lost, 3);
 	cr_assert_eq(block.trailer->max_lag, 4);
+	cr_assert_eq(block.trailer->seek_digest, UINT64_MAX - 5);
 	cr_assert(block.trailer->status_known);
 	cr_assert_eq(block.trailer->status, -1);
 	cr_assert_str_eq(block.trailer->end_reason, "exited");
@@ -163,6 +165,7 @@ Test(artifact, trailer_round_trip)
 	cr_assert_eq(memcmp(block.trailer->frame_kinds, kinds, sizeof(kinds)), 0);
 
 	trailer.status_known = false;
+	trailer.seek_digest = 0;
 	trailer.n_frames = 0;
 	mt_buf_reset(&buf);
 	cr_assert_eq(mt_encode_trailer(&buf, &trailer), 0);
@@ -170,6 +173,7 @@ Test(artifact, trailer_round_trip)
 	cr_assert(!block.trailer->status_known);
 	cr_assert_eq(block.trailer->status, 0);
 	cr_assert_eq(block.trailer->n_frames, 0);
+	cr_assert_eq(block.trailer->seek_digest, 0);
 }
 
 /* Every prefix of every kind is refused, and none is read past its end. */

@@ -1,5 +1,6 @@
 #include "record/writer.h"
 #include "common/error.h"
+#include "common/seek_table.h"
 #include "report/reader.h"
 #include "tests/unit/allocations.h"
 #include "tests/unit/artifact_fixture.h"
@@ -80,6 +81,25 @@ Test(writer, zstd_reads_it)
 	snprintf(command, sizeof(command), "zstd -tq %s && test $(zstd -dqc %s | wc -c) -gt 1000",
 		 path, path);
 	cr_assert_eq(system(command), 0);
+}
+
+/* The trailer vouches for the table of all frames before it. */
+Test(writer, digest_of_the_seek_table)
+{
+	uint64_t digest = MT_SEEK_DIGEST_BASIS;
+	struct mt_frame_entry *entries;
+	uint32_t i, n;
+
+	cr_assert_eq(mt_writer_open(fd, &fixture_header, &writer), 0);
+	put_all();
+	cr_assert_eq(mt_writer_finish(writer, &trailer), 0);
+	cr_assert_eq(mt_seek_table_read(fd, file_size(), &entries, &n), 0);
+	cr_assert_gt(n, 3);
+	for (i = 0; i < n - 1; i++)
+		digest = mt_seek_digest(digest, &entries[i]);
+	cr_assert_eq(mt_reader_open(path, &reader), 0);
+	cr_assert_eq(mt_reader_trailer(reader)->seek_digest, digest);
+	free(entries);
 }
 
 /* What was given first stands first, unless its kind comes later; nothing is left behind. */
