@@ -228,7 +228,7 @@ check-cli: all $(O)/make-artifacts
 check-fuzz: fuzz
 	$(Q)tests/fuzz/run.sh $(O)/fuzz
 lint: all
-	$(Q)scripts/check-headers
+	$(Q)scripts/check-headers $(O)
 	$(Q)scripts/check-layering $(O)
 	$(Q)scripts/check-text
 # Symbolization is measured with this, and with clang's own libraries, which have no DWARF.
