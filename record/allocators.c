@@ -175,7 +175,8 @@ static void add_gap(struct finder *f, const char *function, const char *reason)
 {
 	struct mt_allocator_scan *scan = f->scan;
 
-	if (scan->n_gaps < MT_SCAN_GAPS_MAX)
+	/* One place is the whole file's, of which there is one at most. */
+	if (scan->n_gaps < MT_SCAN_GAPS_MAX - (*function != 0))
 		scan->gaps[scan->n_gaps++] = (struct mt_allocator_gap){ function, reason };
 }
 
@@ -363,13 +364,8 @@ int mt_allocators_scan(const struct mt_allocator_table *table, int fd, bool *fou
 	int err;
 
 	err = mt_elf_image_open(fd, &f.image);
-	if (err == -MT_E_NOT_ELF)
+	if (err)
 		return err;
-	if (err) {
-		add_gap(&f, "", MT_PROGRAM_UNREAD);
-		*ret_scan = scan;
-		return 0;
-	}
 	f.vaddrs = calloc(f.n, sizeof(*f.vaddrs));
 	err = f.vaddrs ? scan_image(&f, found) : -ENOMEM;
 	free(f.vaddrs);

@@ -69,8 +69,8 @@ struct mt_allocator_scan {
 /*
  * Which probes the file at fd needs: one per place, however many names lead there, and none for a
  * function that only jumps to one that has a probe. found, if not NULL, has an element for each
- * function of the table; those that the file defines are set. A file that cannot be read, all or
- * in part, has a gap. -MT_E_NOT_ELF, -ENOMEM, -errno.
+ * function of the table; those that the file defines are set. A file of which a part cannot
+ * be read has a gap. -MT_E_NOT_ELF, -ENOMEM, -errno.
  */
 int mt_allocators_scan(const struct mt_allocator_table *table, int fd, bool *found,
 		       struct mt_allocator_scan *ret_scan);

@@ -147,17 +147,22 @@ const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table
 const Elf64_Shdr *mt_elf_image_section(const struct mt_elf_image *image, const char *name)
 {
 	const Elf64_Ehdr *ehdr = mt_elf_image_range(image, 0, sizeof(*ehdr));
+	size_t i, size = strlen(name) + 1;
 	const Elf64_Shdr *names;
-	const char *found;
-	size_t i;
+	const uint8_t *found;
 
 	if (!ehdr || ehdr->e_shstrndx >= image->n_shdrs)
 		return NULL;
 	names = &image->shdrs[ehdr->e_shstrndx];
+	if (names->sh_offset > image->size || names->sh_size > image->size - names->sh_offset)
+		return NULL;
 	for (i = 0; i < image->n_shdrs; i++) {
-		found = mt_elf_image_string(image, names->sh_offset, names->sh_size,
-					    image->shdrs[i].sh_name);
-		if (found && !strcmp(found, name))
+		uint64_t at = image->shdrs[i].sh_name;
+
+		if (at > names->sh_size || size > names->sh_size - at)
+			continue;
+		found = mt_elf_image_bytes(image, names->sh_offset + at, size);
+		if (found && !memcmp(found, name, size))
 			return &image->shdrs[i];
 	}
 	return NULL;

@@ -4,7 +4,7 @@
 
 #include "record/elf_image.h"
 
-#define SYMBOLS_MAX (1u << 24)	/* of a table; one of more is not looked at */
+#define SYMBOLS_MAX (1u << 24)	/* of a file; of more tables none is looked at */
 #define TEXTS_MAX (16u << 20)	/* of more, only some are in memory at a time */
 #define WINDOW (1u << 20)	/* so much of them */
 #define NAME_BYTES 256u		/* of a name, then; none that is looked for is as long */
@@ -34,6 +34,7 @@ struct search {
 	uint32_t flags;		/* and of the memory that they are in */
 	bool in_symtab;
 	bool has_any;		/* there */
+	size_t left;		/* of the symbols that are looked at */
 };
 
 static int compare_name(const void *key, const void *element)
@@ -145,11 +146,12 @@ static void search_table(const struct mt_elf_image *image, const Elf64_Shdr *tab
 	if (table->sh_offset > image->size || texts.at > image->size ||
 	    texts.size > image->size - texts.at)
 		return;
-	if (table->sh_size / sizeof(Elf64_Sym) > SYMBOLS_MAX) {
+	if (table->sh_size / sizeof(Elf64_Sym) > search->left) {
 		if (table->sh_size <= image->size - table->sh_offset)
 			mt_elf_image_fail(image, -EFBIG);
 		return;
 	}
+	search->left -= table->sh_size / sizeof(Elf64_Sym);
 	if (texts.size <= TEXTS_MAX) {
 		texts.all = (const char *)mt_elf_image_bytes(image, texts.at, texts.size);
 		/* Once the last string is known to end, every one is. */
@@ -169,6 +171,7 @@ static void search_image(const struct mt_elf_image *image, struct search *search
 	size_t t, i;
 
 	memset(search->vaddrs, 0, search->n * sizeof(*search->vaddrs));
+	search->left = SYMBOLS_MAX;
 	for (t = 0; t < MT_ARRAY_SIZE(types); t++)
 		for (i = 0; i < image->n_shdrs; i++)
 			if (image->shdrs[i].sh_type == types[t])

@@ -39,6 +39,7 @@ struct mt_file_notes {
 	uint64_t dropped;
 	struct mt_rewrites *rewrites;
 	bool started;		/* looking */
+	const char *held_up;	/* see mt_file_notes_held_up() */
 	struct notes *adding;
 	struct notes halves[2];
 };
@@ -155,18 +156,22 @@ static void write_rewritten(void *arg, const struct mt_file_note *note)
 }
 
 /* For long, if it gets on: a busy machine is slow, and not to be taken for one that is gone. */
-static bool wait_for_last_look(struct mt_rewrites *rewrites)
+static bool wait_for_last_look(struct mt_file_notes *notes)
 {
-	const char *at = mt_rewrites_looked_at(rewrites);
+	const char *at = mt_rewrites_looked_at(notes->rewrites), *before;
 	unsigned int i;
 
 	for (i = 0; i < LAST_LOOK_TURNS; i++) {
-		if (mt_rewrites_wait(rewrites, LAST_LOOK_NS))
+		if (mt_rewrites_wait(notes->rewrites, LAST_LOOK_NS))
 			return true;
-		if (*at && mt_rewrites_looked_at(rewrites) == at)
+		before = at;
+		at = mt_rewrites_looked_at(notes->rewrites);
+		if (*at && at == before) {
+			notes->held_up = at;
 			return false;
-		at = mt_rewrites_looked_at(rewrites);
+		}
 	}
+	notes->held_up = "";
 	return false;
 }
 
@@ -175,10 +180,10 @@ static int write_overwritten(struct mt_file_notes *notes, struct mt_writer *writ
 {
 	struct rewriting rewriting = { .writer = writer };
 
-	if (last ? wait_for_last_look(notes->rewrites) : mt_rewrites_wait(notes->rewrites, 0)) {
+	if (last ? wait_for_last_look(notes) : mt_rewrites_wait(notes->rewrites, 0)) {
 		mt_rewrites_take(notes->rewrites, write_rewritten, &rewriting);
 		mt_rewrites_ask(notes->rewrites);
-		if (last && wait_for_last_look(notes->rewrites))
+		if (last && wait_for_last_look(notes))
 			mt_rewrites_take(notes->rewrites, write_rewritten, &rewriting);
 	}
 	return rewriting.err;
@@ -210,11 +215,9 @@ int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer, b
 	return err;
 }
 
-const char *mt_file_notes_held_up(struct mt_file_notes *notes)
+const char *mt_file_notes_held_up(const struct mt_file_notes *notes)
 {
-	const char *at = mt_rewrites_looked_at(notes->rewrites);
-
-	return *at ? at : NULL;
+	return notes->held_up;
 }
 
 uint64_t mt_file_notes_dropped(struct mt_file_notes *notes)

@@ -38,9 +38,9 @@ int mt_file_notes_write(struct mt_file_notes *notes, struct mt_writer *writer, b
 
 /*
  * After the last time: the file that has held up the looking, so that it and others were not
- * looked at; NULL if none has.
+ * looked at; "" if there was no time for all, NULL if they were.
  */
-const char *mt_file_notes_held_up(struct mt_file_notes *notes);
+const char *mt_file_notes_held_up(const struct mt_file_notes *notes);
 uint64_t mt_file_notes_dropped(struct mt_file_notes *notes);
 
 #endif

@@ -40,6 +40,10 @@ struct mt_guardian {
 /* They have got stop signals of somebody else back, and may stand still for these. */
 static struct mt_stop_table passed_on;
 
+/*
+ * The programs know mt-record's signals from those of others, not ours: who is held while it gets
+ * SIGCONT is held no more.
+ */
 static bool is_held(void *processes_fd, int pid)
 {
 	__u32 key = (__u32)pid;

@@ -35,9 +35,11 @@ static int write_files(struct mt_pipeline *pipeline, bool last)
 	if (notes && last)
 		path = mt_file_notes_held_up(notes);
 	if (path)
-		mt_coverage_gap(pipeline->sources.coverage, path, NULL, "",
+		mt_coverage_gap(pipeline->sources.coverage, path, NULL, "", *path ?
 				"nobody answers where it lies: whether files were overwritten "
-				"while recording is not known");
+				"while recording is not known" :
+				"not all files could be looked at again: whether they were "
+				"overwritten while recording is not known");
 	return err;
 }
 

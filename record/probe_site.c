@@ -9,13 +9,14 @@
 #define SHORT_BRANCH_REACH 130	/* of a two-byte branch: 127 forward, 128 back */
 
 #define CHUNK 65536u		/* of code, read at once */
-#define CODE_MAX (512u << 20)	/* of a segment; probes in a larger one stay */
+#define CODE_MAX (128u << 20)	/* of a file, searched for branches; other probes stay */
 
 /* A part of a file that is executable, in file offsets. */
 struct code {
 	const struct mt_elf_image *image;
 	uint64_t start;
 	uint64_t end;
+	uint64_t *left;		/* bytes of the file that may still be searched */
 };
 
 /* A way of a probe; it is barred if a branch leads to (from, to]. */
@@ -241,10 +242,11 @@ static void block_targets(struct move *moves, size_t n, const uint8_t *bytes, si
  */
 static void block_moves(const struct code *code, struct move *moves, size_t n)
 {
-	uint8_t *bytes = code->end - code->start > CODE_MAX ? NULL : malloc(CHUNK + INSN_MAX);
-	uint64_t at = code->start;
+	uint64_t at = code->start, size = code->end - code->start;
+	uint8_t *bytes = size > *code->left ? NULL : malloc(CHUNK + INSN_MAX);
 	size_t i, len = 0, want;
 
+	*code->left -= bytes ? size : 0;
 	for (i = 0; i < n; i++)
 		moves[i].blocked = !bytes || is_near_target(code, &moves[i]);
 	for (; bytes && at < code->end; at += CHUNK) {
@@ -262,7 +264,8 @@ static void block_moves(const struct code *code, struct move *moves, size_t n)
 struct mt_probe_site mt_probe_site_find(const uint8_t *code, size_t len, size_t at)
 {
 	const struct mt_elf_image image = { .bytes = code, .size = len };
-	const struct code all = { .image = &image, .end = len };
+	uint64_t left = CODE_MAX;
+	const struct code all = { .image = &image, .end = len, .left = &left };
 	struct mt_probe_site entry = { 0, false }, site = look(code + at, len - at);
 	struct move move = { .from = at, .to = at + site.forward };
 
@@ -322,6 +325,7 @@ static void choose_in(const struct code *code, bool move, struct mt_probe *probe
 void mt_probe_sites_choose(int fd, bool move, struct mt_probe *probes, size_t n)
 {
 	struct mt_elf_image image;
+	uint64_t left = CODE_MAX;
 	struct move *moves;
 	size_t i;
 
@@ -332,7 +336,7 @@ void mt_probe_sites_choose(int fd, bool move, struct mt_probe *probes, size_t n)
 		const Elf64_Phdr *phdr = &image.phdrs[i];
 		struct code code = {
 			.image = &image, .start = phdr->p_offset,
-			.end = phdr->p_offset + phdr->p_filesz,
+			.end = phdr->p_offset + phdr->p_filesz, .left = &left,
 		};
 
 		if (is_code(&image, phdr))

@@ -20,8 +20,10 @@ static int read_arguments(int pid, char *bytes, size_t *ret_n)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	while (got > 0 && n < MT_PROCESS_COMMAND_MAX) {
+	while (got && n < MT_PROCESS_COMMAND_MAX) {
 		got = read(fd, bytes + n, MT_PROCESS_COMMAND_MAX - n);
+		if (got < 0 && errno != EINTR)
+			break;
 		n += got > 0 ? (size_t)got : 0;
 	}
 	err = got < 0 ? -errno : 0;

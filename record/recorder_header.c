@@ -57,7 +57,9 @@ int mt_recorder_open_writer(struct mt_recorder *rec, struct mt_writer **ret_writ
 	header.arch = uts.machine;
 	cwd = getcwd(NULL, 0);
 	header.cwd = cwd ? cwd : "";
-	/* Without it, what is recorded is as good. */
+	/* Ours is not that of a process that ran before, whatever can be seen of it. */
+	if (rec->opts->pid)
+		header.cwd = "";
 	if (rec->opts->pid && !mt_process_command_read(rec->root_pid, &command)) {
 		header.n_args = command.n_args;
 		header.args = (const char **)command.args;

@@ -97,5 +97,10 @@ int mt_resume(int pid, int pidfd, mt_held_fn held, void *arg)
 	stopped = held(arg, pid);
 	if (stopped)
 		send_to_process(pid, pidfd, SIGSTOP);
+	/* Whoever held it may have let it go before that. */
+	if (stopped && !held(arg, pid)) {
+		send_to_process(pid, pidfd, SIGCONT);
+		stopped = false;
+	}
 	return stopped || lost.process || lost.n;
 }

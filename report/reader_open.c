@@ -153,8 +153,10 @@ static bool trailer_vouches(struct mt_reader *reader, const struct mt_frame_entr
 	size_t used;
 	uint32_t i;
 
-	if (!reader->n_frames || !entries[n - 1].content)
-		return false;
+	/* That a frame is skippable is looked at: it could hide what no sum tells of. */
+	for (i = 0; i < n; i++)
+		if (!entries[i].content)
+			return false;
 	mt_block_init(&block);
 	if (!load(reader, reader->n_frames - 1, &content) &&
 	    !mt_block_decode(&block, content->data, content->len,

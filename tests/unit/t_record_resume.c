@@ -139,6 +139,15 @@ static bool held_from(void *arg, int pid)
 
 static int never = INT_MAX;
 
+/* At the second look alone. */
+static bool held_once(void *arg, int pid)
+{
+	int *looks = arg;
+
+	(void)pid;
+	return ++*looks == 2;
+}
+
 Test(record_resume, nothing_pending, .timeout = 60)
 {
 	pid_t pid = start_stopped(DEFAULT);
@@ -247,6 +256,12 @@ Test(record_resume, who_is_held_stays_so, .timeout = 60)
 	cr_expect_eq(state_soon(pid, 'T'), 'T');
 	pause_ms(50);
 	cr_expect_eq(state_soon(pid, 'T'), 'T');
+
+	/* Which whoever sent it takes back meanwhile. */
+	look = 0;
+	cr_expect_eq(mt_resume(pid, -1, held_once, &look), 0);
+	cr_expect_eq(look, 3);
+	cr_expect_eq(state_soon(pid, 'S'), 'S');
 	end(pid);
 }
 
