@@ -326,6 +326,15 @@ void mt_json_member_u64(struct mt_json *json, const char *key, uint64_t value)
 	mt_json_u64(json, value);
 }
 
+void mt_json_member_u64_or_null(struct mt_json *json, const char *key, uint64_t value)
+{
+	mt_json_key(json, key);
+	if (value)
+		mt_json_u64(json, value);
+	else
+		mt_json_null(json);
+}
+
 void mt_json_member_i64(struct mt_json *json, const char *key, int64_t value)
 {
 	mt_json_key(json, key);

@@ -65,6 +65,8 @@ void mt_json_bytes(struct mt_json *json, const uint8_t *bytes, size_t n);
 /* Name and value at once. */
 void mt_json_member_string(struct mt_json *json, const char *key, const char *text);
 void mt_json_member_u64(struct mt_json *json, const char *key, uint64_t value);
+/* null if it is 0. */
+void mt_json_member_u64_or_null(struct mt_json *json, const char *key, uint64_t value);
 void mt_json_member_i64(struct mt_json *json, const char *key, int64_t value);
 void mt_json_member_bool(struct mt_json *json, const char *key, bool value);
 

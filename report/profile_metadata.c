@@ -129,11 +129,7 @@ static void put_debug_infos(struct mt_json *json, const struct located *located,
 		mt_json_member_u64(json, "size", located[i].symbol->size);
 		mt_json_member_string(json, "name", located[i].symbol->name);
 		mt_json_member_string(json, "file", located[i].file);
-		mt_json_key(json, "line");
-		if (located[i].line)
-			mt_json_u64(json, located[i].line);
-		else
-			mt_json_null(json);
+		mt_json_member_u64_or_null(json, "line", located[i].line);
 		mt_json_object_end(json);
 	}
 	mt_json_array_end(json);
@@ -207,11 +203,7 @@ static int put_debug_info(struct metadata *meta)
 
 static void put_placement_members(struct mt_json *json, const struct mt_placement *placement)
 {
-	mt_json_key(json, "timestamp");
-	if (placement->from)
-		mt_json_u64(json, placement->from);
-	else
-		mt_json_null(json);
+	mt_json_member_u64_or_null(json, "timestamp", placement->from);
 	mt_json_key(json, "avma_range");
 	mt_json_object_begin(json);
 	mt_json_member_u64(json, "start", placement->start);

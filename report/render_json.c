@@ -54,11 +54,7 @@ void mt_json_member_between(struct mt_json *json, const struct mt_moment *from,
 void mt_json_member_command(struct mt_json *json, const struct mt_header *header)
 {
 	mt_json_member_strings(json, "command", header->args, header->n_args);
-	mt_json_key(json, "attached_pid");
-	if (header->attached_pid)
-		mt_json_u64(json, header->attached_pid);
-	else
-		mt_json_null(json);
+	mt_json_member_u64_or_null(json, "attached_pid", header->attached_pid);
 }
 
 void mt_json_member_sampling(struct mt_json *json, const struct mt_header *header,

@@ -14,11 +14,7 @@ static void put_frames(struct mt_json *json, const struct mt_top_stack *stack)
 		mt_json_object_begin(json);
 		mt_json_location(json, stack->frames[i]);
 		mt_json_member_string(json, "file", stack->frames[i]->file);
-		mt_json_key(json, "line");
-		if (stack->frames[i]->line)
-			mt_json_u64(json, stack->frames[i]->line);
-		else
-			mt_json_null(json);
+		mt_json_member_u64_or_null(json, "line", stack->frames[i]->line);
 		mt_json_member_bool(json, "inlined", stack->frames[i]->inlined);
 		mt_json_object_end(json);
 	}
