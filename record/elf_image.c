@@ -36,13 +36,31 @@ static bool is_read(const struct mt_elf_file *file, uint64_t part)
 	return file->read[part / 8] >> part % 8 & 1;
 }
 
+/* *ret_got is less than n where the file was cut, or with false, which is remembered. */
+static bool read_file(const struct mt_elf_image *image, uint64_t offset, uint8_t *to, size_t n,
+		      size_t *ret_got)
+{
+	ssize_t got = 1;
+	size_t at = 0;
+
+	for (; at < n && got; at += got > 0 ? (size_t)got : 0) {
+		got = pread(image->file->fd, to + at, n - at, (off_t)(offset + at));
+		if (got < 0 && errno != EINTR) {
+			mt_elf_image_fail(image, -errno);
+			break;
+		}
+	}
+	*ret_got = at;
+	return got >= 0;
+}
+
 /* Parts [first, end), none of which has been read. Memory there comes into being with it. */
 static bool read_parts(const struct mt_elf_image *image, uint64_t first, uint64_t end)
 {
 	struct mt_elf_file *file = image->file;
 	uint64_t at = first * PART, stop = end * PART < image->size ? end * PART : image->size;
 	uint8_t *bytes = (uint8_t *)(uintptr_t)image->bytes;
-	ssize_t n;
+	size_t got;
 
 	if (stop - at > MT_ELF_IMAGE_READ_MAX - file->n_read) {
 		mt_elf_image_fail(image, -EFBIG);
@@ -53,18 +71,8 @@ static bool read_parts(const struct mt_elf_image *image, uint64_t first, uint64_
 		return false;
 	}
 	file->n_read += stop - at;
-	while (at < stop) {
-		n = pread(file->fd, bytes + at, stop - at, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			mt_elf_image_fail(image, -errno);
-			return false;
-		}
-		if (!n)	/* cut */
-			break;
-		at += (uint64_t)n;
-	}
+	if (!read_file(image, at, bytes + at, stop - at, &got))
+		return false;
 	for (; first < end; first++)
 		file->read[first / 8] |= (uint8_t)(1u << first % 8);
 	return true;
@@ -96,26 +104,18 @@ const uint8_t *mt_elf_image_bytes(const struct mt_elf_image *image, uint64_t off
 size_t mt_elf_image_copy(const struct mt_elf_image *image, uint64_t offset, void *ret_bytes,
 			 size_t n)
 {
-	uint8_t *to = ret_bytes;
-	ssize_t got = 1;
-	size_t at = 0;
+	size_t got;
 
 	if (offset > image->size)
 		return 0;
 	if (n > image->size - offset)
 		n = image->size - offset;
 	if (!image->file) {
-		memcpy(to, image->bytes + offset, n);
+		memcpy(ret_bytes, image->bytes + offset, n);
 		return n;
 	}
-	for (; at < n && got; at += got > 0 ? (size_t)got : 0) {
-		got = pread(image->file->fd, to + at, n - at, (off_t)(offset + at));
-		if (got < 0 && errno != EINTR) {
-			mt_elf_image_fail(image, -errno);
-			break;
-		}
-	}
-	return at;
+	read_file(image, offset, ret_bytes, n, &got);
+	return got;
 }
 
 const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset, uint64_t size)

@@ -54,6 +54,6 @@ const char *mt_program_unseen(const struct mt_elf_image *image, bool has_symbols
 	hides = !has_allocator && !has_symbols && is_static_program(image);
 	/* Only now: all has been read that ever is. */
 	if (mt_elf_image_failed(image))
-		return MT_PROGRAM_UNREAD;
+		return "could not be read as a whole: allocators in it may be missed";
 	return hides ? "static and stripped: its allocator cannot be found" : NULL;
 }

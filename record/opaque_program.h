@@ -8,8 +8,6 @@
 
 struct mt_elf_image;
 
-#define MT_PROGRAM_UNREAD "could not be read as a whole: allocators in it may be missed"
-
 /*
  * Why blocks of the file's own are not seen, static, or NULL: it is a whole program, linked with
  * all it needs, whose functions have no names, and may well have an allocator; or its language has

@@ -10,6 +10,7 @@
 #include "record/frame_row.h"
 #include "record/programs.h"
 #include "record/remote_memory.h"
+#include "record/timed_wait.h"
 
 #define END_NS 1000000000u	/* for the stack at hand, before it is given up */
 #define OFFERS 32u	/* a power of two */
@@ -236,7 +237,6 @@ void mt_path_learner_offer(struct mt_path_learner *learner, const void *data, si
 int mt_path_learner_start(const struct mt_programs *programs, struct mt_path_learner **ret_learner)
 {
 	struct mt_path_learner *learner = calloc(1, sizeof(*learner));
-	pthread_condattr_t attr;
 	int err = -ENOMEM;
 
 	if (!learner)
@@ -244,10 +244,7 @@ int mt_path_learner_start(const struct mt_programs *programs, struct mt_path_lea
 	learner->programs = programs;
 	pthread_mutex_init(&learner->telling, NULL);
 	pthread_mutex_init(&learner->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&learner->over, &attr);
-	pthread_condattr_destroy(&attr);
+	mt_cond_init(&learner->over);
 	pthread_cond_init(&learner->offered, NULL);
 	learner->rows = calloc(ROWS, sizeof(*learner->rows));
 	learner->offers = calloc(OFFERS, sizeof(*learner->offers));
@@ -270,16 +267,13 @@ int mt_path_learner_start(const struct mt_programs *programs, struct mt_path_lea
 static bool end_thread(struct mt_path_learner *learner)
 {
 	const uint64_t until = mt_now() + END_NS;
-	const struct timespec end = {
-		.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000),
-	};
 	bool ended;
 
 	pthread_mutex_lock(&learner->lock);
 	learner->ending = true;
 	pthread_cond_signal(&learner->offered);
 	while (!learner->ended)
-		if (pthread_cond_timedwait(&learner->over, &learner->lock, &end))
+		if (!mt_cond_wait_until(&learner->over, &learner->lock, until))
 			break;
 	ended = learner->ended;
 	pthread_mutex_unlock(&learner->lock);

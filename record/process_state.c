@@ -130,40 +130,55 @@ static bool stop_is_pending(int pid)
 	       (pending.thread | pending.process) >> (SIGSTOP - 1) & 1;
 }
 
-int mt_process_all_stopped(int pid)
+int mt_process_each_thread(int pid, mt_thread_fn fn, void *arg)
 {
-	bool any = false, any_stopped = false;
 	struct dirent *entry;
 	char path[32];
-	int result = 1, state;
+	int result = 0;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (result > 0 && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		state = look_at_thread(pid, atoi(entry->d_name));
-		if (state == -ESRCH || state == 'Z' || state == 'X')
-			continue;
-		if (state < 0) {
-			result = state;
-			break;
-		}
-		any = true;
-		if (state == 'T' || state == 't')
-			any_stopped = true;
-		else if (state != 'D')
-			result = 0;
-	}
+	while (!result && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			result = fn(arg, atoi(entry->d_name));
 	closedir(dir);
-	if (result < 0)
-		return result;
+	return result;
+}
+
+struct stillness {
+	int pid;
+	bool any;
+	bool any_stopped;
+};
+
+/* 1: it runs. */
+static int look_whether_still(void *arg, int tid)
+{
+	struct stillness *stillness = arg;
+	int state = look_at_thread(stillness->pid, tid);
+
+	if (state == -ESRCH || state == 'Z' || state == 'X')
+		return 0;
+	if (state < 0)
+		return state;
+	stillness->any = true;
+	stillness->any_stopped |= state == 'T' || state == 't';
+	return state != 'T' && state != 't' && state != 'D';
+}
+
+int mt_process_all_stopped(int pid)
+{
+	struct stillness stillness = { .pid = pid };
+	int result = mt_process_each_thread(pid, look_whether_still, &stillness);
+
+	if (result)
+		return result < 0 ? result : 0;
 	/* No thread that could be read is not the same as all stopped. */
-	if (result && !any)
+	if (!stillness.any)
 		return -ESRCH;
 	/* Who sleeps in the kernel (vfork) meets a stop that was sent before it runs any code. */
-	return result && (any_stopped || stop_is_pending(pid));
+	return stillness.any_stopped || stop_is_pending(pid);
 }

@@ -27,6 +27,13 @@ struct mt_pending {
 int mt_thread_pending(int pid, int tid, struct mt_pending *ret_pending);
 
 /*
+ * Each thread that there is, until fn returns anything but 0, which is returned then. Of those that
+ * come meanwhile some are missed. 0, -ESRCH, -errno.
+ */
+typedef int (*mt_thread_fn)(void *arg, int tid);
+int mt_process_each_thread(int pid, mt_thread_fn fn, void *arg);
+
+/*
  * 1: every thread stands still, or sleeps where it meets a stop that has been sent before it runs
  * any code; 0: not yet; -ESRCH: the process is gone; -errno: it cannot be seen.
  */

@@ -22,4 +22,7 @@ typedef bool (*mt_held_fn)(void *arg, int pid);
 #define MT_RESUME_THREADS_MAX 16
 int mt_resume(int pid, int pidfd, mt_held_fn held, void *arg);
 
+/* Sends it sig; pidfd as above. 0, -errno. */
+int mt_signal_process(int pid, int pidfd, int sig);
+
 #endif

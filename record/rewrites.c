@@ -11,6 +11,7 @@
 #include "common/grow.h"
 #include "record/clock.h"
 #include "record/elf_image.h"
+#include "record/timed_wait.h"
 
 #define FILES_MAX 65536u
 #define BYTES_MAX (5u << 19)	/* of them all: many thousands */
@@ -45,15 +46,11 @@ struct mt_rewrites {
 int mt_rewrites_new(struct mt_rewrites **ret_rewrites)
 {
 	struct mt_rewrites *rewrites = calloc(1, sizeof(*rewrites));
-	pthread_condattr_t attr;
 
 	if (!rewrites)
 		return -ENOMEM;
 	pthread_mutex_init(&rewrites->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&rewrites->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	mt_cond_init(&rewrites->changed);
 	rewrites->at = "";
 	*ret_rewrites = rewrites;
 	return 0;
@@ -226,12 +223,9 @@ int mt_rewrites_start(struct mt_rewrites *rewrites)
 static bool wait_until(struct mt_rewrites *rewrites, const bool *flag, bool wanted, uint64_t ns)
 {
 	uint64_t until = mt_now() + ns;
-	const struct timespec end = {
-		.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000),
-	};
 
 	while (*flag != wanted)
-		if (!ns || pthread_cond_timedwait(&rewrites->changed, &rewrites->lock, &end))
+		if (!ns || !mt_cond_wait_until(&rewrites->changed, &rewrites->lock, until))
 			break;
 	return *flag == wanted;
 }

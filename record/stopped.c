@@ -149,9 +149,8 @@ static int send_signal(struct mt_stopped *stopped, const struct one *one, int si
 		mt_programs_unstop(stopped->programs, one->pid);
 	if (sig == SIGCONT)
 		mt_resume(one->pid, pidfd, is_held, stopped->programs);
-	else if (pidfd < 0 ? kill(one->pid, sig) :
-		 syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0))
-		err = -errno;
+	else
+		err = mt_signal_process(one->pid, pidfd, sig);
 out_close:
 	if (pidfd >= 0)
 		close(pidfd);

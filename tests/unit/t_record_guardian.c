@@ -8,12 +8,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bpf/mt_ring.h"
-#include "record/process_state.h"
 #include "record/stop_table.h"
+#include "tests/unit/process_fixture.h"
 
 /*
  * What stands for mt-record, and three processes that stand still: in the table of stops, in the
@@ -22,22 +21,6 @@
 static pid_t recorder, listed, marked, held;
 static int ready, go;	/* the recorder says it is ready, we say that it may end well */
 static uint32_t *no_stops;	/* shared by all */
-
-static void pause_ms(long ms)
-{
-	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&time, NULL);
-}
-
-static char state_soon(pid_t pid, char want)
-{
-	int i;
-
-	for (i = 0; i < 4000 && mt_process_state(pid) != want; i++)
-		pause_ms(5);
-	return mt_process_state(pid);
-}
 
 static pid_t start_stopped(void)
 {

@@ -8,17 +8,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/process_fixture.h"
+
 #define THREADS 3
-
-static void pause_ms(long ms)
-{
-	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&time, NULL);
-}
 
 /* What mt_process_all_stopped() says in the end: waits at most 20 s for it to become want. */
 static int all_stopped_soon(int pid, int want)
@@ -26,18 +20,9 @@ static int all_stopped_soon(int pid, int want)
 	int got = -1, i;
 
 	/* The value that was waited for: the next one may be of a later moment. */
-	for (i = 0; i < 4000 && (got = mt_process_all_stopped(pid)) != want; i++)
+	for (i = 0; i < SOON_TRIES && (got = mt_process_all_stopped(pid)) != want; i++)
 		pause_ms(5);
 	return got;
-}
-
-static char thread_state_soon(int pid, int tid, char want)
-{
-	int i;
-
-	for (i = 0; i < 4000 && mt_thread_state(pid, tid) != want; i++)
-		pause_ms(5);
-	return mt_thread_state(pid, tid);
 }
 
 static void tell(int fd, int value)

@@ -11,10 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "record/process_state.h"
+#include "tests/unit/process_fixture.h"
 
 static const int stop_signals[] = { SIGTSTP, SIGTTIN, SIGTTOU };
 
@@ -27,27 +26,11 @@ struct told {
 
 static struct told *told;
 
-static void pause_ms(long ms)
-{
-	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&time, NULL);
-}
-
-static char state_soon(pid_t pid, char want)
-{
-	int i;
-
-	for (i = 0; i < 4000 && mt_process_state(pid) != want; i++)
-		pause_ms(5);
-	return mt_process_state(pid);
-}
-
 static int soon(volatile int *value, int want)
 {
 	int i;
 
-	for (i = 0; i < 4000 && *value != want; i++)
+	for (i = 0; i < SOON_TRIES && *value != want; i++)
 		pause_ms(5);
 	return *value;
 }
@@ -97,7 +80,7 @@ static pid_t start(enum how how)
 			pause();
 	}
 	cr_assert_eq(soon(&told->ready, 1), 1);
-	for (i = 0; i < 4000 && !told->tid; i++)
+	for (i = 0; i < SOON_TRIES && !told->tid; i++)
 		pause_ms(5);
 	cr_assert_neq(told->tid, 0);
 	return pid;
