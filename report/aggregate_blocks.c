@@ -11,7 +11,7 @@ struct change {
 	struct mt_share share;
 	uint64_t epoch;
 	uint32_t stack;
-	enum mt_tally_way way;
+	uint8_t way;		/* enum mt_tally_way */
 	bool temporary;
 };
 
@@ -288,6 +288,7 @@ static always_inline void look_ahead(const struct mt_profile *p, const struct mt
 		space = p->threads[thread_of(p, &events[i])].space;
 		if (space)
 			mt_live_table_prefetch(&space->blocks, hashes[i]);
+		mt_id_map_prefetch(&p->ids, events[i].stack);
 	}
 }
 
@@ -296,11 +297,12 @@ static always_inline int take_blocks(struct mt_profile *p, const struct mt_event
 				     uint64_t sample_bytes)
 {
 	uint64_t hashes[2][BATCH];
-	struct changes changes = { .n = 0 };
+	struct changes changes;
 	size_t i, here, next = n < BATCH ? n : BATCH;
 	unsigned int turn = 0;
 	int err = 0;
 
+	changes.n = 0;
 	look_ahead(p, events, next, hashes[0]);
 	for (; n && !err; n -= here, events += here) {
 		here = next;

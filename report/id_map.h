@@ -46,6 +46,14 @@ static inline uint32_t mt_id_map_find(const struct mt_id_map *map, uint32_t id)
 	return entry ? entry->value : UINT32_MAX;
 }
 
+/* Have what is read for an id in the cache soon, if it is where most are. */
+static inline __attribute__((always_inline)) void mt_id_map_prefetch(const struct mt_id_map *map,
+								     uint32_t id)
+{
+	if (id < map->n_small)
+		__builtin_prefetch(&map->small[id]);
+}
+
 /* Give id, which has none, the next slot: 0 or -ENOMEM. */
 int mt_id_map_add(struct mt_id_map *map, uint32_t id);
 
