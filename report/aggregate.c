@@ -159,7 +159,7 @@ static int take_batch(struct mt_profile *p, const struct mt_timeline_batch *batc
 		if (events->time >= p->mark_time)
 			pass_marks(p, events->time);
 		n = alike(p, events, (size_t)(end - events), &in_scope);
-		counted = n - count_given_up(events, n);
+		counted = n - (batch->gives_up ? count_given_up(events, n) : 0);
 		p->totals.events_read += counted;
 		if (!in_scope)
 			continue;

@@ -22,6 +22,7 @@ struct mt_timeline {
 	struct mt_event *items;		/* [0, done) delivered, [done, n) held, [0, n) sorted */
 	struct mt_event *spare;		/* for merging; as large */
 	size_t cap, done, ready, n;
+	bool gives_up;			/* there may be some of [0, n) that do */
 	uint64_t newest;		/* stamp */
 	uint64_t last;			/* stamp delivered */
 	uint64_t late;
@@ -158,6 +159,7 @@ static void take(struct mt_timeline *timeline, const struct mt_event *event)
 		item->time = event->begin;
 		item->addr = event->old_addr;
 		item->old_addr = event->addr;
+		timeline->gives_up = true;
 	}
 	timeline->items[timeline->n++] = *event;
 	if (event->time > timeline->newest)
@@ -206,6 +208,7 @@ static int refill(struct mt_timeline *timeline)
 		memmove(items, items + timeline->done, held * sizeof(*items));
 	timeline->n = held;
 	timeline->done = timeline->ready = 0;
+	timeline->gives_up &= held != 0;
 
 	while (!timeline->ended && !timeline->ready) {
 		held = timeline->n;
@@ -274,6 +277,7 @@ int mt_timeline_next(struct mt_timeline *timeline, struct mt_timeline_batch *ret
 	count_late(timeline, end);
 	ret_batch->events = timeline->items + timeline->done;
 	ret_batch->n = end - timeline->done;
+	ret_batch->gives_up = timeline->gives_up;
 	ret_batch->lifecycle = row;
 	timeline->done = end;
 	timeline->row += row != NULL;

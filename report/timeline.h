@@ -33,6 +33,7 @@ typedef int (*mt_events_fn)(void *arg, const struct mt_event **ret_events, size_
 struct mt_timeline_batch {
 	const struct mt_event *events;
 	size_t n;
+	bool gives_up;		/* false: none of them is MT_EV_GIVE_UP or MT_EV_GIVE_UP_REGION */
 	const struct mt_lifecycle *lifecycle;	/* happened after these events; NULL: none */
 };
 

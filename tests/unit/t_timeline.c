@@ -30,6 +30,7 @@ static int next(void *arg, const struct mt_event **ret_events, size_t *ret_n)
 static struct mt_event *out;
 static size_t n_out, cap_out;
 static uint64_t late;
+static bool gave_up;		/* some batch was said to have such events */
 
 static void deliver(struct mt_event event)
 {
@@ -50,13 +51,17 @@ static int run(const struct mt_event *events, size_t n, size_t piece, uint64_t l
 	int err;
 
 	n_out = 0;
+	gave_up = false;
 	cr_assert_eq(mt_timeline_new(next, &source, lag, session, &timeline), 0);
 	for (;;) {
 		err = mt_timeline_next(timeline, &batch);
 		if (err <= 0)
 			break;
-		for (i = 0; i < batch.n; i++)
+		gave_up |= batch.gives_up;
+		for (i = 0; i < batch.n; i++) {
+			cr_assert(batch.gives_up || !mt_event_gives_up(batch.events[i].type));
 			deliver(batch.events[i]);
+		}
 		if (batch.lifecycle)
 			deliver((struct mt_event){ .time = batch.lifecycle->time,
 						   .type = 100 + batch.lifecycle->type });
@@ -105,6 +110,7 @@ Test(timeline, sorts_within_the_lag_and_keeps_ties_in_file_order)
 		for (i = 0; i < 6; i++)
 			cr_expect_eq(out[i].addr, want[i]);
 		cr_expect_eq(late, 0);
+		cr_expect_not(gave_up);
 	}
 }
 
