@@ -141,34 +141,33 @@ static int load(struct mt_reader *reader, uint32_t frame, const struct mt_buf **
 	return mt_reader_slot_load(slot);
 }
 
+/* The last frame, if it is one. */
+static int load_trailer(struct mt_reader *reader)
+{
+	const struct mt_buf *content;
+	size_t used;
+	int err = load(reader, reader->n_frames - 1, &content);
+
+	return err ? err : mt_block_decode(&reader->trailer, content->data, content->len,
+					   MT_KIND_BIT(MT_BLOCK_TRAILER), &used);
+}
+
 /* Is the last frame a trailer whose digest is that of the others? Then they need no look each. */
 static bool trailer_vouches(struct mt_reader *reader, const struct mt_frame_entry *entries,
 			    uint32_t n)
 {
 	uint64_t digest = MT_SEEK_DIGEST_BASIS;
-	const struct mt_trailer *trailer;
-	const struct mt_buf *content;
-	struct mt_block block;
-	bool same = false;
-	size_t used;
 	uint32_t i;
 
 	/* That a frame is skippable is looked at: it could hide what no sum tells of. */
 	for (i = 0; i < n; i++)
 		if (!entries[i].content)
 			return false;
-	mt_block_init(&block);
-	if (!load(reader, reader->n_frames - 1, &content) &&
-	    !mt_block_decode(&block, content->data, content->len,
-			     MT_KIND_BIT(MT_BLOCK_TRAILER), &used) &&
-	    block.kind == MT_BLOCK_TRAILER) {
-		trailer = block.trailer;
-		for (i = 0; i < n - 1; i++)
-			digest = mt_seek_digest(digest, &entries[i]);
-		same = trailer->seek_digest == digest;
-	}
-	mt_block_release(&block);
-	return same;
+	if (load_trailer(reader) || !mt_reader_trailer(reader))
+		return false;
+	for (i = 0; i < n - 1; i++)
+		digest = mt_seek_digest(digest, &entries[i]);
+	return mt_reader_trailer(reader)->seek_digest == digest;
 }
 
 /* -MT_E_NO_DATA: there is no table, or not one of this file. */
@@ -198,6 +197,7 @@ static int find_frames(struct mt_reader *reader)
 	int err = find_by_table(reader);
 
 	if (err == -MT_E_NO_DATA) {
+		mt_block_release(&reader->trailer);	/* of where the table has it */
 		err = walk(reader);
 		reader->no_index = reader->n_frames <= MT_SEEK_FRAMES_MAX;
 		return err;
@@ -259,14 +259,9 @@ static int read_trailer(struct mt_reader *reader)
 {
 	uint32_t i, last = reader->n_frames - 1;
 	const struct mt_trailer *trailer;
-	const struct mt_buf *content;
-	size_t used;
-	int err;
+	/* It may have vouched for the others. */
+	int err = mt_reader_trailer(reader) ? 0 : load_trailer(reader);
 
-	err = load(reader, last, &content);
-	if (!err)
-		err = mt_block_decode(&reader->trailer, content->data, content->len,
-				      MT_KIND_BIT(MT_BLOCK_TRAILER), &used);
 	if (err && mt_reader_is_damage(err)) {
 		mt_reader_damage(reader, last);
 		return 0;

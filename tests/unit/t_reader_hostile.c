@@ -250,6 +250,21 @@ Test(hostile, seek_table_that_the_trailer_does_not_vouch_for)
 	cr_assert_eq(end.kind, MT_END_COMPLETE);
 }
 
+/* The walk ends before the trailer that the table has: it is none of this file's. */
+Test(hostile, trailer_behind_what_cannot_be_walked)
+{
+	put_events_frame();
+	put_events_frame();
+	put_bytes("between frames", 14);
+	entries[1].size -= 10;
+	entries[2].size += 10 + 14;
+	put_trailer_frame(8, 0, NULL);
+	put_seek_table();
+	cr_assert_eq(read_wanted(~0u), 3);
+	cr_assert_eq(end.kind, MT_END_DAMAGED);
+	cr_assert_null(mt_reader_trailer(reader));
+}
+
 /* Two frames taken for one: the sizes add up, but zstd stops in the middle. */
 Test(hostile, seek_table_joins_frames)
 {
