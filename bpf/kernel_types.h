@@ -124,6 +124,7 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
+	struct task_struct *real_parent;
 	struct uprobe_task *utask;
 	struct pid *thread_pid;
 	char comm[16];

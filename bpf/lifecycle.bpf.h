@@ -203,44 +203,4 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
-/* So that mt-record can tell a signal to all of us from one to itself alone, to be passed on. */
-static __always_inline void note_signal(int sig, __u32 pid)
-{
-	if (sig < 0 || sig >= MT_SIGNALS_MAX)
-		return;
-	if (pid == root_pid)
-		root_signals[sig] = bpf_ktime_get_ns();
-	else if (pid == recorder_pid)
-		recorder_signals[sig] = bpf_ktime_get_ns();
-}
-
-/*
- * Whom somebody else has stopped must not be resumed by us. Our own stops come from the kernel
- * (SEND_SIG_PRIV) or from mt-record.
- */
-#define SIGCONT 18
-#define SEND_SIG_PRIV 1
-
-SEC("tp_btf/signal_generate")
-int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct *task)
-{
-	__u64 *flags;
-	__u32 pid;
-
-	if (current_id() >> 32 == recorder_pid)
-		return 0;
-	pid = pid_of(task);
-	note_signal(sig, pid);
-	if ((sig != SIGSTOP && sig != SIGCONT) || (unsigned long)info == SEND_SIG_PRIV)
-		return 0;
-	flags = bpf_map_lookup_elem(&processes, &pid);
-	if (!flags)
-		return 0;
-	if (sig == SIGSTOP)
-		SET_FLAG(flags, MT_PROCESS_HELD);
-	else
-		CLEAR_FLAG(flags, MT_PROCESS_HELD);
-	return 0;
-}
-
 #endif

@@ -142,6 +142,7 @@ enum mt_request_kind {
 	MT_REQUEST_PRESSURE = 2,	/* a ring is filling up: stop the tree; pid alone is set */
 	MT_REQUEST_FOLLOW = 3,	/* perf has let go of it; pid, tid and time are set */
 	MT_REQUEST_EXEC = 4,	/* it is about to execute a file: struct mt_ring_exec_request */
+	MT_REQUEST_RESUME = 5,	/* it was stopped in answer to a stop of ours; pid, time are set */
 };
 
 /* An inode; its number alone may be another file's once this one is deleted. */
@@ -354,7 +355,7 @@ static inline __u64 mt_path_cut(__u64 path, __u64 above)
 
 /* A byte for each, which can be set alone where the kernel has no better atomic operations. */
 enum mt_process_flags {
-	MT_PROCESS_STOPPED = 1,		/* by the programs: mt-record is to look at its mappings */
+	MT_PROCESS_STOPPED = 1,		/* by the programs, or in answer: mt-record resumes it */
 	MT_PROCESS_HELD = 1 << 8,	/* somebody else has sent SIGSTOP, and no SIGCONT since */
 	MT_PROCESS_PAUSED = 1 << 16,	/* by the programs, as a ring fills up */
 };

@@ -330,6 +330,8 @@ static void handle_stopped(struct mt_attach_worker *worker, const struct mt_ring
 	if (err < 0)
 		return;
 	worker->report.stops += err;
+	if (request->kind == MT_REQUEST_RESUME)
+		return;
 	/* Attaching late is better than not at all; the file's own mapper stands still anyway. */
 	if (!worker->given_up)
 		mt_stopped_wait(worker->stopped, pid, mt_now() + STOP_DEADLINE_NS, NULL, NULL);

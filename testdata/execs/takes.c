@@ -1,6 +1,6 @@
 /*
- * takes.c - takes 101 blocks and says its name, without a library that would take more. Built in
- * every way a program can be linked.
+ * takes.c [NAME [SECONDS]] - takes 101 blocks and says its name, without a library that would take
+ * more, and lives on for some time. Built in every way a program can be linked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,5 +22,7 @@ int main(int argc, char **argv)
 		if (!take())
 			return 1;
 	name = argc > 1 ? argv[1] : name ? name + 1 : argv[0];
-	return write(1, name, strlen(name)) < 0 || write(1, "\n", 1) < 0;
+	if (write(1, name, strlen(name)) < 0 || write(1, "\n", 1) < 0)
+		return 1;
+	return argc > 2 ? (int)sleep(atoi(argv[2])) : 0;
 }

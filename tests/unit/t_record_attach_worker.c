@@ -269,6 +269,20 @@ Test(record_attach_worker, who_asks_stands_still_until_its_files_are_probed)
 	cr_assert_eq(mt_stopped_count(stopped), 0);
 }
 
+Test(record_attach_worker, who_was_stopped_in_answer_goes_on_unlooked_at)
+{
+	const struct mt_attach_report *report = mt_attach_worker_report(worker);
+
+	stop();
+	request(MT_REQUEST_RESUME, 0);
+	cr_assert_not(mt_attach_worker_run(worker));
+	cr_assert(runs());
+	cr_assert_eq(report->stops, 1);
+	cr_assert_eq(report->files, 0);
+	cr_assert_eq(told_of_libc, 0);
+	cr_assert_eq(mt_stopped_count(stopped), 0);
+}
+
 static void *stop_late(void *arg)
 {
 	static const struct timespec pause = { .tv_nsec = 50000000 };
