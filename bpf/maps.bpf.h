@@ -29,6 +29,7 @@ const volatile __u32 pressure_on;	/* stop the tree rather than lose records */
 const volatile __u64 ring_limit;	/* bytes in the event ring from which pressure begins */
 const volatile __u64 stack_ring_limit;
 const volatile __u64 request_ring_limit;
+const volatile __u64 mappings_limit;	/* so many mappings of code that have not been read */
 const volatile __u32 recorder_pid;
 const volatile bool numbers_differ = true;	/* the recorder is in a pid namespace of its own */
 const volatile __u64 code_mask = ~0ULL;	/* and-mask: strips pointer authentication */
@@ -50,6 +51,8 @@ __u32 no_stops;		/* 1: nobody is there any more to resume whom we stop, or to an
 __u32 next_ticket;
 __u32 answers[MT_ANSWERS];	/* written by mt-record */
 __u64 pressure_latch;	/* 1 from the start of an episode until mt-record ends it */
+__u64 mappings_made;	/* of code, and other records of their rings, with pressure_on */
+__u64 mappings_read;	/* as many of these, at least, mt-record has read; set by it */
 __u32 unasked;		/* enum mt_unasked; mt-record takes it */
 __u32 paused_some;	/* 1: processes have been marked MT_PROCESS_PAUSED; mt-record takes it */
 

@@ -6,8 +6,10 @@
  * drain, clears the latch and resumes. Until then everyone who submits a record stops at once, so
  * that a record or two per running thread is all that can still come.
  *
- * The rings of mappings are perf's: the kernel writes into them outside of any program, and tells
- * mt-record when one is half full, which then begins an episode itself.
+ * The rings of mappings are perf's: the kernel writes into them outside of any program, and no
+ * program can ask how full they are. So what goes into them is counted, and mt-record says how much
+ * it has read. Records can be longer than is reckoned with: the kernel also tells mt-record when a
+ * ring is half full, which then begins an episode itself.
  */
 #ifndef MT_PRESSURE_BPF_H
 #define MT_PRESSURE_BPF_H
@@ -39,6 +41,21 @@ static __always_inline void check_pressure(void *ring, __u64 limit)
 		return;
 	if (!pressure_latch) {
 		if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < limit)
+			return;
+		begin_episode();
+	}
+	if (pressure_latch)
+		stop_process(MT_PROCESS_PAUSED, false);
+}
+
+/* To be called when n records have gone into the rings of mappings, with no reservation open. */
+static __always_inline void check_mappings(__u64 n)
+{
+	if (!pressure_on)
+		return;
+	__sync_fetch_and_add(&mappings_made, n);
+	if (!pressure_latch) {
+		if (mappings_made - *(volatile __u64 *)&mappings_read < mappings_limit)
 			return;
 		begin_episode();
 	}

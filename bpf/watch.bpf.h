@@ -16,6 +16,7 @@
 #define MAP_FIXED 16
 #define MAP_ANONYMOUS 32
 
+#define EXEC_MAPPINGS 4	/* that it happened, and code of the program, its linker, the vdso */
 #define AREAS_MAX 64	/* memory areas one mprotect() is followed through */
 
 /* A memory area; end 0: not found. */
@@ -313,6 +314,7 @@ static __always_inline void executed(struct task_struct *task, int old_pid,
 	}
 	if (program.stop || interpreter.stop || !followed)
 		await(state, ticket);
+	check_mappings(EXEC_MAPPINGS);
 
 	code = code_reset(pid_of(task));
 	if (!code)

@@ -144,6 +144,7 @@ static __always_inline void mapped_new(struct mt_task_state *state, struct mt_pr
 		code_add(code, addr, addr + len);
 	if (!(call->arg4 & MAP_ANONYMOUS))
 		watch_call(state, addr, 1, &call->arg5);
+	check_mappings(1);
 }
 
 static __always_inline void protected(struct mt_task_state *state, struct mt_process_code *code,
@@ -156,6 +157,7 @@ static __always_inline void protected(struct mt_task_state *state, struct mt_pro
 	if (code)
 		code_add(code, call->arg1, call->arg1 + len);
 	watch_call(state, call->arg1, len, NULL);
+	check_mappings(1);
 }
 
 /* A call has come to its end; ret is its result. */

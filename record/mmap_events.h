@@ -48,10 +48,14 @@ void mt_mmap_events_regain(struct mt_mmap_events *events, int pid, uint64_t time
 size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_record_fn fn,
 			   void *arg);
 
+/* Bytes that most records take: the path of a file may then have some 150. */
+#define MT_MMAP_RECORD_LONG 256
+
 /*
- * These rings are the kernel's own, and no program of ours can look at them as records go in.
- * Instead the descriptor (borrowed) becomes readable when a ring is half full; then ask whether one
- * still is. What finds no room is counted by the kernel: mt_mmap_events_lost(). From any thread.
+ * These rings are the kernel's own, and no program of ours can look at them: ours count what goes
+ * in. For records that are longer than most the descriptor (borrowed) becomes readable when a ring
+ * is half full; then ask whether one still is. What finds no room is counted by the kernel:
+ * mt_mmap_events_lost(). From any thread.
  */
 int mt_mmap_events_fd(const struct mt_mmap_events *events);
 bool mt_mmap_events_crowded(struct mt_mmap_events *events);

@@ -149,6 +149,7 @@ int mt_pipeline_drain_mappings(struct mt_pipeline *pipeline, size_t max, size_t 
 {
 	struct mapping_sink sink = { .pipeline = pipeline };
 	size_t room, some, n = 0;
+	uint64_t made;
 
 	if (!pipeline->sources.mappings)
 		return 0;
@@ -158,9 +159,12 @@ int mt_pipeline_drain_mappings(struct mt_pipeline *pipeline, size_t max, size_t 
 			room = max;
 		if (sink.error || !room)
 			break;
+		made = mt_programs_mappings_made(pipeline->sources.programs);
 		some = mt_mmap_events_read(pipeline->sources.mappings, room, take_mapping, &sink);
-		if (some < room)
+		if (some < room) {
 			pipeline->mappings_read = true;
+			mt_programs_mappings_read(pipeline->sources.programs, made);
+		}
 		n += some;
 		max -= some;
 	} while (!sink.error && some == room);

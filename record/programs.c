@@ -205,37 +205,9 @@ void mt_programs_pause(struct mt_programs *programs, bool pause)
 	__atomic_store_n(&programs->skel->bss->paused, pause, __ATOMIC_SEQ_CST);
 }
 
-uint32_t mt_programs_take_unasked(struct mt_programs *programs)
-{
-	__u32 *unasked = &programs->skel->bss->unasked;
-
-	return __atomic_load_n(unasked, __ATOMIC_ACQUIRE) ?
-	       __atomic_exchange_n(unasked, 0, __ATOMIC_ACQ_REL) : 0;
-}
-
 uint32_t *mt_programs_no_stops(struct mt_programs *programs)
 {
 	return &programs->skel->bss->no_stops;
-}
-
-bool mt_programs_take_paused(struct mt_programs *programs)
-{
-	return __atomic_exchange_n(&programs->skel->bss->paused_some, 0, __ATOMIC_ACQ_REL);
-}
-
-void mt_programs_begin_pressure(struct mt_programs *programs)
-{
-	__atomic_store_n(&programs->skel->bss->pressure_latch, 1, __ATOMIC_RELEASE);
-}
-
-bool mt_programs_in_episode(const struct mt_programs *programs)
-{
-	return __atomic_load_n(&programs->skel->bss->pressure_latch, __ATOMIC_ACQUIRE);
-}
-
-void mt_programs_end_pressure(struct mt_programs *programs)
-{
-	__atomic_store_n(&programs->skel->bss->pressure_latch, 0, __ATOMIC_RELEASE);
 }
 
 int mt_programs_identify(const struct mt_programs *programs, int fd, struct mt_inode_key *ret_key)

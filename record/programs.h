@@ -33,6 +33,7 @@ struct mt_programs_options {
 	struct mt_ring_room ring;	/* sizes are powers of two, multiples of the page size */
 	struct mt_ring_room stack_ring;
 	uint64_t request_ring_size;
+	uint64_t mappings_limit;	/* from so many on that have not been read */
 	enum mt_attach_mode attach_mode;
 	enum mt_watch watch;
 	enum mt_identity_mode identity;
@@ -120,6 +121,13 @@ bool mt_programs_take_paused(struct mt_programs *programs);
 void mt_programs_begin_pressure(struct mt_programs *programs);
 bool mt_programs_in_episode(const struct mt_programs *programs);
 void mt_programs_end_pressure(struct mt_programs *programs);
+
+/*
+ * How many records have gone into the rings of mappings; and that as many have been read by now. If
+ * too many have not, an episode begins. All are in their ring that had been made when it is asked.
+ */
+uint64_t mt_programs_mappings_made(const struct mt_programs *programs);
+void mt_programs_mappings_read(const struct mt_programs *programs, uint64_t n);
 
 /*
  * The inode that mappings of the file at fd are of, as the programs see it: stat(2) can say another

@@ -18,6 +18,7 @@ LIES_ALIKE(bss, losses);
 LIES_ALIKE(bss, next_space);
 LIES_ALIKE(bss, root_signals);
 LIES_ALIKE(bss, answers);
+LIES_ALIKE(bss, mappings_read);
 LIES_ALIKE(bss, unasked);
 LIES_ALIKE(bss, identified);
 LIES_ALIKE(bss, n_sampled_blocks);
@@ -98,6 +99,7 @@ static int set_options(struct mt_record *skel, const struct mt_programs_options 
 	skel->rodata->ring_limit = options->ring.limit;
 	skel->rodata->stack_ring_limit = options->stack_ring.limit;
 	skel->rodata->request_ring_limit = options->request_ring_size / 4 * 3;
+	skel->rodata->mappings_limit = options->mappings_limit;
 	err = bpf_map__set_max_entries(skel->maps.events, options->ring.size);
 	if (!err)
 		err = bpf_map__set_max_entries(skel->maps.stacks, options->stack_ring.size);

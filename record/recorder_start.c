@@ -153,6 +153,7 @@ static int load(struct mt_recorder *rec)
 		.stack_size = rec->opts->stack_size,
 		.sample_bytes = rec->opts->sample_bytes,
 		.request_ring_size = rec->opts->request_ring_size,
+		.mappings_limit = rec->opts->mapping_ring_size / 2 / MT_MMAP_RECORD_LONG,
 		.identity = rec->opts->stack_identity,
 		.pressure = rec->opts->pressure_timeout != 0,
 		.paused = rec->opts->start_disabled,

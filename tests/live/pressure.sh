@@ -193,6 +193,23 @@ matches 'a small ring of mappings: said' err.txt \
 mt-report stat --json run.mt >stat.json 2>stat.err
 is 'a small ring of mappings: the report is partial' $? 1
 holds 'a small ring of mappings: counted' 's["lost"]["mappings"] > 1000'
+# With pauses the command is stopped in time though nobody is there to be told.
+rm -f go finished out.txt pid.txt
+# shellcheck disable=SC2016 # for the inner shell
+mt-record --pressure-timeout inf --mapping-ring-size 64K -o run.mt -- \
+	sh -c 'echo $$ >pid.txt; exec /usr/bin/python3 maps.py' >out.txt 2>err.txt &
+recorder=$!
+until_true 10 grep -q ready out.txt
+kill -STOP $recorder
+:>go
+until_true 10 is_stopped "$(cat pid.txt)"
+is 'a small ring of mappings, nobody to look: the command waits' $? 0
+[ ! -e finished ]
+is 'a small ring of mappings, nobody to look: in the middle' $? 0
+kill -CONT $recorder
+code=0
+wait $recorder || code=$?
+is 'a small ring of mappings, nobody to look: nothing lost' $code 0
 # Nobody takes what is written for a while, so that nobody empties the ring.
 rm -f finished pid.txt
 stands_still()
