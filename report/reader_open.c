@@ -5,56 +5,14 @@
 #include "common/seek_table.h"
 #include "report/reader.h"
 #include "report/reader_impl.h"
+#include "report/reader_spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SPOOL_STEP (64u << 10)
 #define FRAMES_STEP 4096u
-
-static int open_temporary(void)
-{
-	const char *dir = getenv("TMPDIR");
-	char path[4096];
-	int fd, n;
-
-	if (!dir || !*dir)
-		dir = "/tmp";
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	n = snprintf(path, sizeof(path), "%s/mt-report.XXXXXX", dir);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return -ENAMETOOLONG;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	unlink(path);
-	return fd;
-}
-
-/* Copy what cannot be read at will into a file that can. */
-static int spool(int from, int to)
-{
-	uint8_t bytes[SPOOL_STEP];
-	ssize_t n, done, w;
-
-	for (;;) {
-		n = read(from, bytes, sizeof(bytes));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		for (done = 0; done < n; done += w) {
-			w = write(to, bytes + done, (size_t)(n - done));
-			if (w < 0 && errno != EINTR)
-				return -errno;
-			w = w < 0 ? 0 : w;
-		}
-	}
-}
 
 static int open_file(struct mt_reader *reader, const char *path)
 {
@@ -71,10 +29,10 @@ static int open_file(struct mt_reader *reader, const char *path)
 		err = -EISDIR;
 	/* Standard input may stand anywhere in its file, so it is copied even if it is one. */
 	if (!err && (standard || !S_ISREG(st.st_mode))) {
-		copy = open_temporary();
-		err = copy < 0 ? copy : spool(fd, copy);
+		copy = mt_reader_spool(fd);
 		close(fd);
 		fd = copy;
+		err = copy < 0 ? copy : 0;
 		if (!err && fstat(fd, &st))
 			err = -errno;
 	}

@@ -192,3 +192,17 @@ head -c 100 pipe >out.txt
 code=0
 wait $recorder || code=$?
 is 'a fifo whose reader goes away' $code 125
+
+# An interrupt from the terminal is for all in the pipe.
+rm -f out.txt
+setsid env --default-signal=INT bash -c 'mt-record -q -o - -- \
+	/usr/bin/python3 "$LIVE/signals.py" INT 2>out.txt | mt-report top - >top.txt 2>top.err
+	echo "${PIPESTATUS[*]}" >code.txt' &
+pipeline=$!
+until_true 20 grep -q ready out.txt
+kill -INT -- "-$pipeline"
+until_true 20 test -s code.txt
+wait $pipeline
+# 1: of a few stacks not all was recorded.
+matches 'an interrupt in a pipe: exit statuses' code.txt '^42 [01]$'
+matches 'an interrupt in a pipe: the report' top.txt '[0-9]'
