@@ -6,9 +6,11 @@
 #ifndef MT_KERNEL_TYPES_H
 #define MT_KERNEL_TYPES_H
 
-struct kernel_siginfo;
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernel_siginfo {
+	int si_errno;
+};
 
 typedef struct {
 	int counter;

@@ -352,6 +352,8 @@ static inline __u64 mt_path_cut(__u64 path, __u64 above)
 
 /* Signals below this are watched: those that end programs are. */
 #define MT_SIGNALS_MAX 32
+/* si_errno of the SIGSTOP by which mt-record stops a process. */
+#define MT_STOP_ERRNO 0x6d74
 
 /* A byte for each, which can be set alone where the kernel has no better atomic operations. */
 enum mt_process_flags {

@@ -108,6 +108,16 @@ static __always_inline void note_signal(int sig, __u32 pid)
 		recorder_signals[sig] = bpf_ktime_get_ns();
 }
 
+/*
+ * Another mt-record resumes whom it stops, as we do. Were both taken for somebody who holds the
+ * process, each would leave it to the other.
+ */
+static __always_inline bool by_other_recorder(int sig, struct kernel_siginfo *info)
+{
+	return sig == SIGSTOP && (unsigned long)info > SEND_SIG_PRIV &&
+	       BPF_CORE_READ(info, si_errno) == MT_STOP_ERRNO;
+}
+
 /* Our own stops come from the kernel (SEND_SIG_PRIV) or from mt-record. */
 SEC("tp_btf/signal_generate")
 int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct *task)
@@ -119,7 +129,7 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct
 
 	if (!by_recorder)
 		note_signal(sig, pid);
-	if (sig < SIGCONT || sig > SIGTTOU)
+	if (sig < SIGCONT || sig > SIGTTOU || (!by_recorder && by_other_recorder(sig, info)))
 		return 0;
 	flags = bpf_map_lookup_elem(&processes, &pid);
 	if (!flags)

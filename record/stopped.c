@@ -131,6 +131,18 @@ static bool is_held(void *arg, int pid)
 	return mt_programs_process_flags(arg, pid) & MT_PROCESS_HELD;
 }
 
+/* Known by its si_errno to another mt-record that watches the process too. */
+static int stop_process(int pid, int pidfd)
+{
+	siginfo_t info = {
+		.si_signo = SIGSTOP, .si_errno = MT_STOP_ERRNO, .si_code = SI_QUEUE,
+	};
+	long err = pidfd < 0 ? syscall(SYS_rt_sigqueueinfo, pid, SIGSTOP, &info) :
+			       syscall(SYS_pidfd_send_signal, pidfd, SIGSTOP, &info, 0);
+
+	return err ? -errno : 0;
+}
+
 /* Whoever is looked at after the descriptor was opened is the one it is of, or a later one. */
 static int send_signal(struct mt_stopped *stopped, const struct one *one, int sig)
 {
@@ -150,7 +162,7 @@ static int send_signal(struct mt_stopped *stopped, const struct one *one, int si
 	if (sig == SIGCONT)
 		mt_resume(one->pid, pidfd, is_held, stopped->programs);
 	else
-		err = mt_signal_process(one->pid, pidfd, sig);
+		err = stop_process(one->pid, pidfd);
 out_close:
 	if (pidfd >= 0)
 		close(pidfd);

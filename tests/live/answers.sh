@@ -180,3 +180,19 @@ for whom in child parent; do
 	is "somebody else stops the $whom: status" $? 0
 	is "somebody else stops the $whom: goes on" "$(cat out.txt)" 'ended 0'
 done
+
+# So is a pause for full rings.
+pauses()
+{
+	local name=$1 code=0
+
+	shift
+	timeout -k 5 120 mt-record --pressure-timeout inf --ring-size 64K --stack-ring-size 64K \
+		-o run.mt -- "$@" </dev/null >out.txt 2>err.txt || code=$?
+	is "a pause, $name: status" $code 0
+	matches "a pause, $name: it paused" err.txt 'paused [1-9][0-9]* times'
+	matches "a pause, $name: nothing lost" err.txt ' 0 lost'
+}
+pauses su su -s /bin/sh root -c "exec $WORKLOADS/storm 4 20003"
+pauses sudo sudo -n "$WORKLOADS/storm" 4 20003
+pauses script script -eqc "$WORKLOADS/storm 4 20003; sleep 3" /dev/null
