@@ -12,6 +12,7 @@
 	X(NOT_ARTIFACT, "not an mt-record artifact") \
 	X(NEWER_FORMAT, "written in a newer format than this program reads") \
 	X(CUT, "the file is cut") \
+	X(SHORTENED, "somebody else has shortened the file") \
 	X(CORRUPT, "the data is damaged") \
 	X(LIMIT, "a length is over its limit") \
 	X(FILE_GONE, "the file is gone") \

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -47,12 +48,23 @@ void mt_frame_file_release(struct mt_frame_file *file)
 	file->index = NULL;
 }
 
-static int write_fully(int fd, const uint8_t *bytes, size_t len)
+/* What we write next would stand behind a hole where our frames have been. */
+bool mt_frame_file_shortened(const struct mt_frame_file *file)
+{
+	struct stat st;
+
+	return file->seekable && !fstat(file->fd, &st) && S_ISREG(st.st_mode) &&
+	       (uint64_t)st.st_size < file->bytes;
+}
+
+static int write_fully(const struct mt_frame_file *file, const uint8_t *bytes, size_t len)
 {
 	ssize_t n;
 
+	if (mt_frame_file_shortened(file))
+		return -MT_E_SHORTENED;
 	while (len) {
-		n = write(fd, bytes, len);
+		n = write(file->fd, bytes, len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -68,13 +80,14 @@ static int write_fully(int fd, const uint8_t *bytes, size_t len)
 /* If this fails, readers find a cut frame and say so. */
 static void cut_back(struct mt_frame_file *file)
 {
-	if (file->seekable && ftruncate(file->fd, (off_t)(file->start + file->bytes)))
+	if (file->seekable && !mt_frame_file_shortened(file) &&
+	    ftruncate(file->fd, (off_t)(file->start + file->bytes)))
 		return;
 }
 
 static int write_frame(struct mt_frame_file *file, const void *frame, size_t size)
 {
-	int err = write_fully(file->fd, frame, size);
+	int err = write_fully(file, frame, size);
 
 	if (err)
 		cut_back(file);
@@ -183,14 +196,14 @@ int mt_frame_file_end(struct mt_frame_file *file)
 		err = mt_seek_table_add(&buf, &entry);
 		if (err || buf.len < END_STEP)
 			continue;
-		err = write_fully(file->fd, buf.data, buf.len);
+		err = write_fully(file, buf.data, buf.len);
 		written += buf.len;
 		mt_buf_reset(&buf);
 	}
 	if (!err)
 		err = mt_seek_table_end(&buf, file->n_index);
 	if (!err)
-		err = write_fully(file->fd, buf.data, buf.len);
+		err = write_fully(file, buf.data, buf.len);
 	written += buf.len;
 	mt_buf_release(&buf);
 	if (err)

@@ -1,8 +1,8 @@
 /*
  * record/frame_file.h - the artifact file while it is written: whole frames, and their index.
  *
- * After a failed write the file ends with the last whole frame, if it can be truncated; that
- * nothing is written then is up to the caller.
+ * After a failed write the file ends with the last whole frame, if it can be truncated and nobody
+ * else has done so; that nothing is written then is up to the caller.
  */
 #ifndef MT_FRAME_FILE_H
 #define MT_FRAME_FILE_H
@@ -42,6 +42,9 @@ bool mt_frame_file_indexed(const struct mt_frame_file *file);
 
 /* A frame in the index, i below n_index. */
 struct mt_frame_entry mt_frame_file_entry(const struct mt_frame_file *file, uint32_t i);
+
+/* Has somebody else taken away what was written? Asked before every write: -MT_E_SHORTENED. */
+bool mt_frame_file_shortened(const struct mt_frame_file *file);
 
 /* The seek table, the last frame of all. 0, -ENOMEM, -errno. */
 int mt_frame_file_end(struct mt_frame_file *file);

@@ -114,8 +114,9 @@ static int print_failures(const struct mt_record_opts *opts, const struct mt_rec
 		fprintf(stderr, "mt-record: this kernel kills a probed process that gets a seccomp "
 			"filter (SIGSYS); update it\n");
 	if (result->error) {
-		fprintf(stderr, "mt-record: %s: %s; the recording ends there, mt-report reads it\n",
-			opts->output, mt_strerror(result->error));
+		fprintf(stderr, "mt-record: %s: %s; the recording ends there%s\n", opts->output,
+			mt_strerror(result->error),
+			result->error == -MT_E_SHORTENED ? "" : ", mt-report reads it");
 		failed = 1;
 	}
 	if (recording->restored > 0)

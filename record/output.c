@@ -72,6 +72,15 @@ static int claim(int fd, bool *created)
 	return -EBUSY;
 }
 
+/* What is said there, by the command as well, would be in the middle of the artifact. */
+static bool shared_with_errors(void)
+{
+	struct stat out, err;
+
+	return !fstat(STDOUT_FILENO, &out) && !fstat(STDERR_FILENO, &err) &&
+	       !S_ISCHR(out.st_mode) && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
 int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created)
 {
 	int fd;
@@ -81,9 +90,34 @@ int mt_output_open(const char *path, const struct mt_identity *identity, bool *r
 			     ret_created);
 	if (isatty(STDOUT_FILENO))
 		return -ENOTTY;
+	if (shared_with_errors())
+		return -ENOTUNIQ;
 	*ret_created = false;
 	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	return fd < 0 ? -errno : fd;
+}
+
+struct removal {
+	int fd;
+	const char *path;
+};
+
+static int do_remove(void *arg)
+{
+	const struct removal *removal = arg;
+	struct stat ours, there;
+
+	if (!fstat(removal->fd, &ours) && !lstat(removal->path, &there) &&
+	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+		unlink(removal->path);
+	return 0;
+}
+
+void mt_output_remove(int fd, const char *path, const struct mt_identity *identity)
+{
+	struct removal removal = { fd, path };
+
+	mt_as_user(identity, do_remove, &removal);
 }
 
 static int copy_all(int from, int to)

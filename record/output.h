@@ -17,9 +17,13 @@ static inline bool mt_output_is_stdout(const char *path)
  * Open path ("-": standard output) for writing as this user, without touching what is in it.
  * *ret_created: it did not exist. A regular file stays locked (flock) until all its descriptors
  * are closed. An fd or -errno: -ELOOP for a symbolic link when acting for another user, -ENOTTY if
- * standard output is a terminal, -EBUSY if the file is another recorder's.
+ * standard output is a terminal, -ENOTUNIQ if standard error goes into it too, -EBUSY if the file
+ * is another recorder's.
  */
 int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created);
+
+/* Remove the file at path, as this user, if it is still the one at fd. */
+void mt_output_remove(int fd, const char *path, const struct mt_identity *identity);
 
 /*
  * The file at fd (see above) has been removed while it was written: write it again to path, as this

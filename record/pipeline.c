@@ -227,6 +227,8 @@ bool mt_pipeline_failed(const struct mt_pipeline *pipeline)
 
 void mt_pipeline_end(struct mt_pipeline *pipeline)
 {
+	if (pipeline->end_time)
+		return;
 	/*
 	 * Whoever takes an event and does not see this end took it before we look at the stacks:
 	 * what it refers to has been defined by then.

@@ -67,7 +67,7 @@ bool mt_pipeline_failed(const struct mt_pipeline *pipeline);
 
 /*
  * The recording ends now: what is added to the rings from here on is not written, and what finds no
- * room in them not lost. Before the programs are told to stop nobody any more.
+ * room in them not lost. Before the programs are told to stop nobody any more. Once is enough.
  */
 void mt_pipeline_end(struct mt_pipeline *pipeline);
 

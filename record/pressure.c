@@ -85,6 +85,9 @@ int mt_pressure_episode(const struct mt_pressure_config *config,
 	if (err == -ETIMEDOUT)
 		mt_programs_each_process(config->programs, kill_one, NULL);
 
+	/* Whom we resume adds no more to the recording: the rings can be full, and lose. */
+	if (config->give_up(config->arg))
+		mt_pipeline_end(config->pipeline);
 	/* The latch first: who is resumed would be stopped again at once. */
 	mt_programs_end_pressure(config->programs);
 	mt_stopped_release(config->stopped, MT_STOP_PRESSURE);

@@ -34,7 +34,8 @@ struct mt_pressure_config {
 /*
  * Run one episode that the kernel side has begun: stop the tree, drain every pipeline, answer
  * attach requests without resuming anybody, end the episode, resume. At most timeout ns:
- * then -ETIMEDOUT, the tree killed (and resumed, to die). Given up, it ends early; 0.
+ * then -ETIMEDOUT, the tree killed (and resumed, to die). Given up, it ends early, and so does the
+ * recording: mt_pipeline_end(); 0.
  */
 int mt_pressure_episode(const struct mt_pressure_config *config,
 			struct mt_pressure_report *report);

@@ -51,7 +51,8 @@ static void heed_signals(struct mt_recorder *rec)
 	/* A shell's background job has some ignored from the start. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
+	if (!rec->ignores_hangup)
+		signal(SIGHUP, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &rec->old_mask, NULL);
 }
@@ -113,13 +114,13 @@ static void release(struct mt_recorder *rec)
 	mt_target_free(rec->target);
 	if (rec->root_fd >= 0)
 		close(rec->root_fd);
+	/* A file that we made and put nothing in says nothing. */
+	if (rec->output_created)
+		mt_output_remove(rec->kept_fd, rec->opts->output, &rec->identity);
 	if (rec->output_fd >= 0)
 		close(rec->output_fd);
 	if (rec->kept_fd >= 0)
 		close(rec->kept_fd);
-	/* A file that we made and put nothing in says nothing. */
-	if (rec->output_created)
-		unlink(rec->opts->output);
 	if (rec->signal_fd >= 0)
 		close(rec->signal_fd);
 }

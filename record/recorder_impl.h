@@ -48,6 +48,7 @@ struct mt_recorder {
 	struct mt_ring_room stacks_room;
 	bool seccomp_hazard;		/* record/seccomp_hazard.h */
 	int output_fd;			/* -1 once the writer has it */
+	bool ignores_hangup;		/* since before we were started */
 	int kept_fd;			/* another one for the same file, to look after it */
 	bool output_created;
 	int signal_fd;
@@ -70,6 +71,9 @@ struct mt_recorder {
 
 /* Fills error; returns status. */
 int mt_recorder_fail(struct mt_recorder *rec, int status, const char *what, int err);
+
+/* Opens the output, with which nothing is done yet. 0, or an exit status and a line in error. */
+int mt_recorder_open_output(struct mt_recorder *rec);
 
 /* Empties the output and begins the file with its header. 0, -ENOMEM, -errno. */
 int mt_recorder_open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer);

@@ -91,13 +91,20 @@ static void take_signal(struct mt_recorder *rec)
 		syscall(SYS_pidfd_send_signal, rec->root_fd, sig, NULL, 0);
 }
 
+static void look_at_clock(struct mt_recorder *rec)
+{
+	if (rec->opts->duration && mt_now() - rec->start_time >= rec->opts->duration)
+		rec->duration_over = true;
+}
+
 /* Asked while the command stands still, which may be for as long as nobody reads our output. */
 static bool has_enough(void *arg)
 {
 	struct mt_recorder *rec = arg;
 
 	take_signal(rec);
-	return rec->interrupts >= 2;
+	look_at_clock(rec);
+	return rec->interrupts >= 2 || rec->duration_over;
 }
 
 static void answer_requests(struct mt_recorder *rec)
@@ -140,8 +147,7 @@ static int poll_timeout(const struct mt_recorder *rec)
 
 static bool is_over(struct mt_recorder *rec)
 {
-	if (rec->opts->duration && mt_now() - rec->start_time >= rec->opts->duration)
-		rec->duration_over = true;
+	look_at_clock(rec);
 	if (rec->interrupts >= 2 || rec->duration_over || rec->stop)
 		return true;
 	/* Nothing more can be written: there is only the command's end to wait for. */

@@ -34,6 +34,13 @@
 #include "record/witness.h"
 #include "record/writer.h"
 
+static bool is_ignored(int sig)
+{
+	struct sigaction action;
+
+	return !sigaction(sig, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
 /* Signals become readable; the command gets the mask we were started with. */
 static int take_signals(struct mt_recorder *rec)
 {
@@ -42,36 +49,15 @@ static int take_signals(struct mt_recorder *rec)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGQUIT);
+	/* Under nohup(1) neither the command nor we are to hear of it. */
+	rec->ignores_hangup = is_ignored(SIGHUP);
+	if (!rec->ignores_hangup)
+		sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, &rec->old_mask))
 		return -errno;
 	rec->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return rec->signal_fd < 0 ? -errno : 0;
-}
-
-static int open_output(struct mt_recorder *rec)
-{
-	rec->output_fd = mt_output_open(rec->opts->output, &rec->identity, &rec->output_created);
-	if (rec->output_fd == -ENOTTY)
-		return mt_recorder_fail(rec, MT_EXIT_FAILED, "a recording is not for a terminal; "
-					"use -o FILE or a pipe", -ENOTTY);
-	if (rec->output_fd == -EBUSY) {
-		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "%s: another recorder is writing it",
-			 rec->opts->output);
-		return MT_EXIT_FAILED;
-	}
-	if (rec->output_fd == -ELOOP && rec->identity.change) {
-		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "%s: a symbolic link, which is not "
-			 "followed for another user", rec->opts->output);
-		return MT_EXIT_FAILED;
-	}
-	if (rec->output_fd < 0)
-		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, rec->output_fd);
-	rec->kept_fd = fcntl(rec->output_fd, F_DUPFD_CLOEXEC, 3);
-	if (rec->kept_fd < 0)
-		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, -errno);
-	return 0;
 }
 
 _Static_assert(MT_ATTACHABLE_MAX <= MT_RECORDER_ERROR_MAX, "its lines fit");
@@ -376,7 +362,7 @@ int mt_recorder_start(struct mt_recorder *rec)
 	if (err)
 		return mt_recorder_fail(rec, MT_EXIT_FAILED,
 					"SUDO_UID and SUDO_GID name no user", err);
-	err = open_output(rec);
+	err = mt_recorder_open_output(rec);
 	if (err)
 		return err;
 	if (rec->opts->control && mt_control_open(rec->opts->control, &rec->identity,

@@ -331,6 +331,8 @@ int mt_writer_finish(struct mt_writer *writer, const struct mt_trailer *trailer)
 		err = write_trailer(writer, trailer);
 	if (!err && mt_frame_file_indexed(&writer->file))
 		err = mt_frame_file_end(&writer->file);
+	if (!err && mt_frame_file_shortened(&writer->file))
+		err = -MT_E_SHORTENED;
 	writer->err = err ? err : -EBADF;
 	return err;
 }

@@ -11,7 +11,7 @@
  *
  * Errors stick: after the first one every function returns it and writes nothing. What is in
  * the file then ends with a whole frame, if the file can be truncated.
- * 0, -errno (ENOSPC, EPIPE, ...), -ENOMEM, -MT_E_LIMIT.
+ * 0, -errno (ENOSPC, EPIPE, ...), -ENOMEM, -MT_E_LIMIT, -MT_E_SHORTENED.
  */
 #ifndef MT_WRITER_H
 #define MT_WRITER_H

@@ -211,6 +211,20 @@ matches 'removed: said' err.txt 'removed while recording; written again'
 mt-report check run.mt >check.txt 2>&1
 is 'removed: the file is back and whole' $? 0
 
+# Whoever empties the file takes what was recorded: nothing is written behind the hole.
+rm -f pid.txt
+mt-record -o run.mt -- sh -c '/usr/bin/python3 busy.py 2; echo ran on' >pid.txt 2>err.txt &
+recorder=$!
+ready pid.txt
+until_true 10 test -s run.mt
+: >run.mt
+code=0
+wait $recorder || code=$?
+is 'emptied by another: exit status' $code 125
+matches 'emptied by another: said' err.txt 'run\.mt: somebody else has shortened the file'
+is 'emptied by another: the command ran on' "$(tail -n 1 pid.txt)" 'ran on'
+is 'emptied by another: nothing is written then' "$(stat -c %s run.mt)" 0
+
 # Into a pipe, through to a report.
 mt-record -q -o - -- "$WORKLOADS/malloc_10007" 2>err.txt | mt-report stat --json - >stat.json 2>stat.err
 holds 'through a pipe' '(s["allocations"] >= 10007, True)'

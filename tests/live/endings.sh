@@ -193,8 +193,46 @@ code=0
 wait $recorder || code=$?
 is 'a fifo whose reader goes away' $code 125
 
+# Under nohup(1), alone and beside a command.
+rm -f out.txt
+(trap '' HUP && exec setsid mt-record -q -o run.mt -- \
+	sh -c 'echo ready; sleep 1.5; exit 7') >out.txt 2>err.txt &
+recorder=$!
+until_true 20 grep -q ready out.txt
+for _ in 1 2; do
+	kill -HUP -- "-$recorder"
+	sleep 0.3
+done
+code=0
+wait $recorder || code=$?
+is 'hangups that are ignored: exit status' $code 7
+whole 'hangups that are ignored'
+sleep 60 &
+watched=$!
+(trap '' HUP && exec mt-record -o run.mt --duration 1500ms -p $watched) >out.txt 2>err.txt &
+recorder=$!
+for _ in 1 2 3; do
+	sleep 0.3
+	kill -HUP $recorder
+done
+wait $recorder
+is 'hangups that are ignored, attached: exit status' $? 0
+kill $watched
+mt-report stat --json run.mt >stat.json 2>stat.err
+holds 'hangups that are ignored, attached: ended by' 's["end_reason"] == "duration"'
+
+# What is said may not get into the artifact.
+rm -f said
+code=0
+mt-record -o - -- sh -c 'echo ran on >said' >out.txt 2>&1 || code=$?
+is 'standard error in the artifact: exit status' $code 125
+matches 'standard error in the artifact: said' out.txt 'standard error goes into the recording'
+[ ! -e said ]
+is 'standard error in the artifact: nothing is started' $? 0
+
 # An interrupt from the terminal is for all in the pipe.
 rm -f out.txt
+# shellcheck disable=SC2016 # for the inner shell
 setsid env --default-signal=INT bash -c 'mt-record -q -o - -- \
 	/usr/bin/python3 "$LIVE/signals.py" INT 2>out.txt | mt-report top - >top.txt 2>top.err
 	echo "${PIPESTATUS[*]}" >code.txt' &
@@ -206,3 +244,19 @@ wait $pipeline
 # 1: of a few stacks not all was recorded.
 matches 'an interrupt in a pipe: exit statuses' code.txt '^42 [01]$'
 matches 'an interrupt in a pipe: the report' top.txt '[0-9]'
+
+# The end comes though the command stands still, and nobody reads.
+rm -f ran
+# shellcheck disable=SC2016 # for the inner shell
+mt-record --pressure-timeout inf --ring-size 64K --duration 1s -o pipe -- \
+	sh -c '"$0" 1 60013; echo ran on >ran' "$WORKLOADS/storm" >out.txt 2>err.txt &
+recorder=$!
+exec 9<pipe
+until_true 30 test -s ran
+is 'a pause at the end: the command goes on' "$(cat ran)" 'ran on'
+cat <&9 >run.mt &
+exec 9<&-
+wait $recorder
+is 'a pause at the end: nothing lost' $? 0
+wait
+whole 'a pause at the end'

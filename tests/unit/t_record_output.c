@@ -264,3 +264,55 @@ Test(output, one_recorder_at_a_time, .init = setup, .fini = teardown)
 	close(fd);
 	close(other_fd);
 }
+
+Test(output, removes_what_it_made, .init = setup, .fini = teardown)
+{
+	bool created;
+	int fd = open_output(path, &as_we_are, &created);
+
+	cr_assert_geq(fd, 0);
+	mt_output_remove(fd, path, &as_we_are);
+	cr_expect_eq(access(path, F_OK), -1);
+	close(fd);
+}
+
+Test(output, removes_no_other_file, .init = setup, .fini = teardown)
+{
+	bool created;
+	int fd = open_output(path, &as_we_are, &created);
+
+	cr_assert_geq(fd, 0);
+	unlink(path);
+	put(path, "somebody's");
+	mt_output_remove(fd, path, &as_we_are);
+	expect_holds(path, "somebody's");
+	close(fd);
+}
+
+/* Whoever moves the folder to where we could remove files, and the user could not. */
+Test(output, removes_only_as_the_user, .init = setup, .fini = teardown)
+{
+	bool created;
+	int fd;
+
+	fd = open_output(path, &nobody, &created);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(chmod(dir, 0755), 0);
+	mt_output_remove(fd, path, &nobody);
+	cr_expect_eq(access(path, F_OK), 0);
+	close(fd);
+}
+
+Test(output, not_with_standard_error)
+{
+	int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), pipe_fds[2], fd;
+	bool created;
+
+	cr_assert_eq(pipe(pipe_fds), 0);
+	dup2(pipe_fds[1], STDOUT_FILENO);
+	dup2(pipe_fds[1], STDERR_FILENO);
+	fd = mt_output_open("-", &as_we_are, &created);
+	dup2(out, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	cr_expect_eq(fd, -ENOTUNIQ);
+}

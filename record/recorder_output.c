@@ -1,6 +1,8 @@
 #include "record/recorder_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -10,10 +12,40 @@
 #include "common/version.h"
 #include "record/clock.h"
 #include "record/code_mask.h"
+#include "record/output.h"
 #include "record/process_command.h"
 #include "record/programs.h"
 #include "record/record_opts.h"
 #include "record/writer.h"
+
+int mt_recorder_open_output(struct mt_recorder *rec)
+{
+	rec->output_fd = mt_output_open(rec->opts->output, &rec->identity, &rec->output_created);
+	if (rec->output_fd == -ENOTTY)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, "a recording is not for a terminal; "
+					"use -o FILE or a pipe", -ENOTTY);
+	if (rec->output_fd == -ENOTUNIQ) {
+		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "standard error goes into the "
+			 "recording; send it elsewhere, or use -o FILE");
+		return MT_EXIT_FAILED;
+	}
+	if (rec->output_fd == -EBUSY) {
+		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "%s: another recorder is writing it",
+			 rec->opts->output);
+		return MT_EXIT_FAILED;
+	}
+	if (rec->output_fd == -ELOOP && rec->identity.change) {
+		snprintf(rec->error, MT_RECORDER_ERROR_MAX, "%s: a symbolic link, which is not "
+			 "followed for another user", rec->opts->output);
+		return MT_EXIT_FAILED;
+	}
+	if (rec->output_fd < 0)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, rec->output_fd);
+	rec->kept_fd = fcntl(rec->output_fd, F_DUPFD_CLOEXEC, 3);
+	if (rec->kept_fd < 0)
+		return mt_recorder_fail(rec, MT_EXIT_FAILED, rec->opts->output, -errno);
+	return 0;
+}
 
 int mt_recorder_open_writer(struct mt_recorder *rec, struct mt_writer **ret_writer)
 {
