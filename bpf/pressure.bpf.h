@@ -8,8 +8,9 @@
  *
  * The rings of mappings are perf's: the kernel writes into them outside of any program, and no
  * program can ask how full they are. So what goes into them is counted, and mt-record says how much
- * it has read. Records can be longer than is reckoned with: the kernel also tells mt-record when a
- * ring is half full, which then begins an episode itself.
+ * it has read. Records can be longer than is reckoned with, or more, from one mprotect() of many
+ * areas: the kernel also tells mt-record when a ring is half full, which then begins an episode
+ * itself.
  */
 #ifndef MT_PRESSURE_BPF_H
 #define MT_PRESSURE_BPF_H
@@ -51,11 +52,15 @@ static __always_inline void check_pressure(void *ring, __u64 limit)
 /* To be called when n records have gone into the rings of mappings, with no reservation open. */
 static __always_inline void check_mappings(__u64 n)
 {
+	__u64 read;
+
 	if (!pressure_on)
 		return;
 	__sync_fetch_and_add(&mappings_made, n);
 	if (!pressure_latch) {
-		if (mappings_made - *(volatile __u64 *)&mappings_read < mappings_limit)
+		/* What has been read first: it is never more than what is looked at later. */
+		read = *(volatile __u64 *)&mappings_read;
+		if (*(volatile __u64 *)&mappings_made - read < mappings_limit)
 			return;
 		begin_episode();
 	}

@@ -80,21 +80,27 @@ static __always_inline bool answers_stop(__u32 stopped)
 	return false;
 }
 
-/* Who was stopped in answer goes on with those who stand still for us. false: there is no room. */
-static __always_inline bool take_for_ours(__u32 pid, __u64 *flags)
+/*
+ * Who was stopped in answer goes on with those who stand still for us. The signal has been sent, so
+ * that a SIGCONT undoes it from now on.
+ */
+static __always_inline void take_for_ours(__u32 pid, __u64 *flags)
 {
 	struct mt_ring_request *rec = bpf_ringbuf_reserve(&requests, sizeof(*rec), 0);
 
-	if (!rec)
-		return false;
+	SET_FLAG(flags, MT_PROCESS_STOPPED);
+	if (!rec) {
+		if (pressure_on)
+			SET_FLAG(&unasked, MT_UNASKED_MAPPING);
+		else
+			count_loss(MT_LOSS_REQUEST_RING);
+		return;
+	}
 	__builtin_memset(rec, 0, sizeof(*rec));
 	rec->pid = pid;
 	rec->kind = MT_REQUEST_RESUME;
 	rec->time = bpf_ktime_get_ns();
-	/* The signal has been sent, so that a SIGCONT undoes it from now on. */
-	SET_FLAG(flags, MT_PROCESS_STOPPED);
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
-	return true;
 }
 
 /* So that mt-record can tell a signal to all of us from one to itself alone, to be passed on. */
@@ -137,8 +143,10 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct
 	ours = by_recorder ? sig <= SIGSTOP && !(*flags & MT_PROCESS_HELD) :
 			     sig == SIGSTOP && by_kernel;
 	if (!ours && !by_recorder && sig == SIGSTOP && !(*flags & MT_PROCESS_HELD) &&
-	    answers_stop(pid))
-		ours = take_for_ours(pid, flags);
+	    answers_stop(pid)) {
+		take_for_ours(pid, flags);
+		ours = true;
+	}
 	if (sig != SIGCONT || ours)
 		tell_ancestors(task, ours ? bpf_ktime_get_ns() : 0);
 	if (ours || by_recorder || by_kernel)

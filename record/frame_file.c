@@ -53,8 +53,8 @@ bool mt_frame_file_shortened(const struct mt_frame_file *file)
 {
 	struct stat st;
 
-	return file->seekable && !fstat(file->fd, &st) && S_ISREG(st.st_mode) &&
-	       (uint64_t)st.st_size < file->bytes;
+	return file->seekable && file->bytes && !fstat(file->fd, &st) && S_ISREG(st.st_mode) &&
+	       (uint64_t)st.st_size < file->start + file->bytes;
 }
 
 static int write_fully(const struct mt_frame_file *file, const uint8_t *bytes, size_t len)

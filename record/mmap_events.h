@@ -53,9 +53,9 @@ size_t mt_mmap_events_read(struct mt_mmap_events *events, size_t max, mt_mmap_re
 
 /*
  * These rings are the kernel's own, and no program of ours can look at them: ours count what goes
- * in. For records that are longer than most the descriptor (borrowed) becomes readable when a ring
- * is half full; then ask whether one still is. What finds no room is counted by the kernel:
- * mt_mmap_events_lost(). From any thread.
+ * in. For records that are longer than most, or not counted one by one, the descriptor (borrowed)
+ * becomes readable when a ring is half full; then ask whether one still is. What finds no room is
+ * counted by the kernel: mt_mmap_events_lost(). From any thread.
  */
 int mt_mmap_events_fd(const struct mt_mmap_events *events);
 bool mt_mmap_events_crowded(struct mt_mmap_events *events);

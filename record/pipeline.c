@@ -206,7 +206,9 @@ int mt_pipeline_start(const struct mt_pipeline_sources *sources, struct mt_write
 bool mt_pipeline_idle(const struct mt_pipeline *pipeline)
 {
 	return mt_ring_empty(pipeline->events) && mt_ring_empty(pipeline->stacks) &&
-	       (!pipeline->sources.mappings || mt_mmap_events_empty(pipeline->sources.mappings));
+	       (!pipeline->sources.mappings ||
+		(mt_mmap_events_empty(pipeline->sources.mappings) &&
+		 mt_programs_mappings_all_read(pipeline->sources.programs)));
 }
 
 uint64_t mt_pipeline_sync(struct mt_pipeline *pipeline)

@@ -124,10 +124,12 @@ void mt_programs_end_pressure(struct mt_programs *programs);
 
 /*
  * How many records have gone into the rings of mappings; and that as many have been read by now. If
- * too many have not, an episode begins. All are in their ring that had been made when it is asked.
+ * too many have not, an episode begins. What has been made when it is asked is in its ring, but for
+ * a rename that is under way.
  */
 uint64_t mt_programs_mappings_made(const struct mt_programs *programs);
 void mt_programs_mappings_read(const struct mt_programs *programs, uint64_t n);
+bool mt_programs_mappings_all_read(const struct mt_programs *programs);
 
 /*
  * The inode that mappings of the file at fd are of, as the programs see it: stat(2) can say another

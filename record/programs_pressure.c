@@ -37,3 +37,9 @@ void mt_programs_mappings_read(const struct mt_programs *programs, uint64_t n)
 {
 	__atomic_store_n(&programs->skel->bss->mappings_read, n, __ATOMIC_RELEASE);
 }
+
+bool mt_programs_mappings_all_read(const struct mt_programs *programs)
+{
+	return __atomic_load_n(&programs->skel->bss->mappings_read, __ATOMIC_ACQUIRE) ==
+	       mt_programs_mappings_made(programs);
+}

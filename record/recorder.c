@@ -16,6 +16,7 @@
 #include "record/programs.h"
 #include "record/record_opts.h"
 #include "record/recorder_impl.h"
+#include "common/error.h"
 #include "record/stopped.h"
 #include "record/witness.h"
 
@@ -91,7 +92,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 	rec->coverage = NULL;
 	if (rec->stop)
 		mt_control_answer(rec->control, recording.result.error ?
-				  strerror(-recording.result.error) : NULL);
+				  mt_strerror(recording.result.error) : NULL);
 	*ret_recording = recording;
 }
 
@@ -110,13 +111,17 @@ static void release(struct mt_recorder *rec)
 	mt_path_learner_free(rec->learner);
 	mt_stopped_free(rec->stopped);
 	mt_guardian_free(rec->guardian);
+	/* A parent can answer late that its child stood still. */
+	if (rec->programs)
+		mt_stopped_end(rec->programs);
 	mt_programs_free(rec->programs);
 	mt_target_free(rec->target);
 	if (rec->root_fd >= 0)
 		close(rec->root_fd);
 	/* A file that we made and put nothing in says nothing. */
 	if (rec->output_created)
-		mt_output_remove(rec->kept_fd, rec->opts->output, &rec->identity);
+		mt_output_remove(rec->kept_fd >= 0 ? rec->kept_fd : rec->output_fd,
+				 rec->opts->output, &rec->identity);
 	if (rec->output_fd >= 0)
 		close(rec->output_fd);
 	if (rec->kept_fd >= 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "common/error.h"
 #include "record/clock.h"
 #include "record/control.h"
 #include "record/marks.h"
@@ -37,7 +38,7 @@ static int set_paused(struct mt_recorder *rec, bool pause)
 static void answer(struct mt_recorder *rec, int err)
 {
 	mt_control_answer(rec->control, err == -E2BIG ? "there are too many marks" :
-			  err ? strerror(-err) : NULL);
+			  err ? mt_strerror(err) : NULL);
 }
 
 static void refuse(struct mt_recorder *rec, const char *error)

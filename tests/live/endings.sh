@@ -258,5 +258,6 @@ cat <&9 >run.mt &
 exec 9<&-
 wait $recorder
 is 'a pause at the end: nothing lost' $? 0
+matches 'a pause at the end: it paused' err.txt 'paused [1-9][0-9]* times'
 wait
 whole 'a pause at the end'

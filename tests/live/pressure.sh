@@ -167,14 +167,18 @@ done
 # The ring of mappings is the kernel's. While the recorder stands still the command maps code that is
 # known; what finds no room is counted, and a pause comes before that.
 cat >maps.py <<'EOF'
-import mmap, os, time
+import mmap, os, sys, time
 fd = os.open("/usr/bin/env", os.O_RDONLY)
 pages = [mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)]
 print("ready", flush=True)
 while not os.path.exists("go"):
     time.sleep(0.01)
-for _ in range(6000):
-    mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC).close()
+for i in range(6000):
+    if sys.argv[1:] == ["rename"]:
+        with open("/proc/self/comm", "w") as name:
+            name.write("n%d" % i)
+    else:
+        mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC).close()
 open("finished", "w").close()
 EOF
 rm -f go finished out.txt
@@ -194,22 +198,25 @@ mt-report stat --json run.mt >stat.json 2>stat.err
 is 'a small ring of mappings: the report is partial' $? 1
 holds 'a small ring of mappings: counted' 's["lost"]["mappings"] > 1000'
 # With pauses the command is stopped in time though nobody is there to be told.
-rm -f go finished out.txt pid.txt
-# shellcheck disable=SC2016 # for the inner shell
-mt-record --pressure-timeout inf --mapping-ring-size 64K -o run.mt -- \
-	sh -c 'echo $$ >pid.txt; exec /usr/bin/python3 maps.py' >out.txt 2>err.txt &
-recorder=$!
-until_true 10 grep -q ready out.txt
-kill -STOP $recorder
-:>go
-until_true 10 is_stopped "$(cat pid.txt)"
-is 'a small ring of mappings, nobody to look: the command waits' $? 0
-[ ! -e finished ]
-is 'a small ring of mappings, nobody to look: in the middle' $? 0
-kill -CONT $recorder
-code=0
-wait $recorder || code=$?
-is 'a small ring of mappings, nobody to look: nothing lost' $code 0
+for what in map rename; do
+	name="a small ring of mappings, nobody to look: $what"
+	rm -f go finished out.txt pid.txt
+	# shellcheck disable=SC2016 # for the inner shell
+	mt-record --pressure-timeout inf --mapping-ring-size 64K -o run.mt -- \
+		sh -c 'echo $$ >pid.txt; exec /usr/bin/python3 maps.py "$0"' $what >out.txt 2>err.txt &
+	recorder=$!
+	until_true 10 grep -q ready out.txt
+	kill -STOP $recorder
+	: >go
+	until_true 10 is_stopped "$(cat pid.txt)"
+	is "$name: the command waits" $? 0
+	[ ! -e finished ]
+	is "$name: in the middle" $? 0
+	kill -CONT $recorder
+	code=0
+	wait $recorder || code=$?
+	is "$name: nothing lost" $code 0
+done
 # Nobody takes what is written for a while, so that nobody empties the ring.
 rm -f finished pid.txt
 stands_still()

@@ -23,7 +23,7 @@
 
 static pid_t children[CHILDREN];
 static int looks;	/* at the tree: the last child is there from the second on */
-static int runs, begins, ends, asks, asks_needed;
+static int runs, begins, ends, asks, asks_needed, recording_ends;
 static bool failed, given_up;
 static struct mt_stop_table table;
 static struct mt_stopped *stopped;
@@ -115,6 +115,13 @@ bool mt_pipeline_failed(const struct mt_pipeline *pipeline)
 	return failed;
 }
 
+void mt_pipeline_end(struct mt_pipeline *pipeline)
+{
+	(void)pipeline;
+	cr_assert_eq(ends, 0, "resumed while all is still recorded");
+	recording_ends++;
+}
+
 static bool give_up(void *arg)
 {
 	(void)arg;
@@ -186,6 +193,7 @@ Test(record_pressure, until_the_rings_are_empty)
 	cr_assert_eq(begins, 1);
 	cr_assert_eq(runs, 1);
 	cr_assert_eq(ends, 1);
+	cr_assert_eq(recording_ends, 0);
 	cr_assert_geq(looks, 2);
 	cr_assert(all_go_on());
 	cr_assert_eq(mt_stopped_count(stopped), 0);
@@ -213,6 +221,7 @@ Test(record_pressure, nobody_waits_any_more)
 	asks_needed = INT32_MAX;
 	given_up = true;
 	cr_assert_eq(episode(MT_PRESSURE_FOREVER), 0);
+	cr_assert_eq(recording_ends, 1);
 	cr_assert(all_go_on());
 }
 
