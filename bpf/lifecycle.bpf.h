@@ -188,11 +188,12 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 
 	if (!find_state(task))
 		return 0;
+	/* The kernel tells of it there too. */
+	check_mappings(1);
 	rec = bpf_ringbuf_reserve(&events, sizeof(*rec), 0);
 	if (!rec) {
 		count_loss(MT_LOSS_LIFECYCLE_RING);
 		check_pressure(&events, ring_limit);
-		check_mappings(1);
 		return 0;
 	}
 	fill_hdr(&rec->hdr, MT_RING_NAME, 0, bpf_ktime_get_ns());
@@ -201,8 +202,6 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	bpf_probe_read_kernel_str(rec->comm, sizeof(rec->comm), comm);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	check_pressure(&events, ring_limit);
-	/* The kernel tells of it there too. */
-	check_mappings(1);
 	return 0;
 }
 

@@ -35,18 +35,23 @@ static __always_inline void begin_episode(void)
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 }
 
-/* To be called after a submit or a failed reserve, with no reservation open. */
-static __always_inline void check_pressure(void *ring, __u64 limit)
+/* full: a ring is filling up. In an episode, whoever began it, the process stops. */
+static __always_inline void heed_pressure(bool full)
 {
-	if (!pressure_on)
-		return;
 	if (!pressure_latch) {
-		if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < limit)
+		if (!full)
 			return;
 		begin_episode();
 	}
 	if (pressure_latch)
 		stop_process(MT_PROCESS_PAUSED, false);
+}
+
+/* To be called after a submit or a failed reserve, with no reservation open. */
+static __always_inline void check_pressure(void *ring, __u64 limit)
+{
+	if (pressure_on)
+		heed_pressure(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= limit);
 }
 
 /* To be called when n records have gone into the rings of mappings, with no reservation open. */
@@ -57,15 +62,9 @@ static __always_inline void check_mappings(__u64 n)
 	if (!pressure_on)
 		return;
 	__sync_fetch_and_add(&mappings_made, n);
-	if (!pressure_latch) {
-		/* What has been read first: it is never more than what is looked at later. */
-		read = *(volatile __u64 *)&mappings_read;
-		if (*(volatile __u64 *)&mappings_made - read < mappings_limit)
-			return;
-		begin_episode();
-	}
-	if (pressure_latch)
-		stop_process(MT_PROCESS_PAUSED, false);
+	/* What has been read first: it is never more than what is looked at later. */
+	read = *(volatile __u64 *)&mappings_read;
+	heed_pressure(*(volatile __u64 *)&mappings_made - read >= mappings_limit);
 }
 
 /* mt-record is about to resume this process. Marks can be made meanwhile: they must not be lost. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record/target.h"
@@ -27,4 +28,27 @@ int mt_as_user(const struct mt_identity *identity, int (*fn)(void *arg), void *a
 		return -EPERM;
 	}
 	return ret;
+}
+
+struct removal {
+	int fd;
+	const char *path;
+};
+
+static int do_remove(void *arg)
+{
+	const struct removal *removal = arg;
+	struct stat ours, there;
+
+	if (!fstat(removal->fd, &ours) && !lstat(removal->path, &there) &&
+	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+		unlink(removal->path);
+	return 0;
+}
+
+void mt_remove_as_user(const struct mt_identity *identity, int fd, const char *path)
+{
+	struct removal removal = { fd, path };
+
+	mt_as_user(identity, do_remove, &removal);
 }

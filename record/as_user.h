@@ -13,4 +13,7 @@ struct mt_identity;
  */
 int mt_as_user(const struct mt_identity *identity, int (*fn)(void *arg), void *arg);
 
+/* Remove the file at path, as this user, if it is still the one at fd. */
+void mt_remove_as_user(const struct mt_identity *identity, int fd, const char *path);
+
 #endif

@@ -11,8 +11,6 @@ struct fifo {
 	char *path;	/* NULL: there is none */
 	int fd;
 	bool made;
-	dev_t dev;
-	ino_t ino;
 };
 
 struct mt_control {
@@ -158,8 +156,6 @@ static int open_fifo(void *arg)
 		close(fd);
 		return -ENOSTR;
 	}
-	fifo->dev = st.st_dev;
-	fifo->ino = st.st_ino;
 	return fd;
 }
 
@@ -175,20 +171,10 @@ static int open_or_say(struct fifo *fifo, const struct mt_identity *identity, ch
 	return fifo->fd;
 }
 
-static int remove_fifo(void *arg)
-{
-	const struct fifo *fifo = arg;
-	struct stat st;
-
-	if (!lstat(fifo->path, &st) && st.st_dev == fifo->dev && st.st_ino == fifo->ino)
-		unlink(fifo->path);
-	return 0;
-}
-
 static void close_fifo(struct fifo *fifo, const struct mt_identity *identity)
 {
 	if (fifo->fd >= 0 && fifo->made)
-		mt_as_user(identity, remove_fifo, fifo);
+		mt_remove_as_user(identity, fifo->fd, fifo->path);
 	if (fifo->fd >= 0)
 		close(fifo->fd);
 	free(fifo->path);

@@ -97,29 +97,6 @@ int mt_output_open(const char *path, const struct mt_identity *identity, bool *r
 	return fd < 0 ? -errno : fd;
 }
 
-struct removal {
-	int fd;
-	const char *path;
-};
-
-static int do_remove(void *arg)
-{
-	const struct removal *removal = arg;
-	struct stat ours, there;
-
-	if (!fstat(removal->fd, &ours) && !lstat(removal->path, &there) &&
-	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
-		unlink(removal->path);
-	return 0;
-}
-
-void mt_output_remove(int fd, const char *path, const struct mt_identity *identity)
-{
-	struct removal removal = { fd, path };
-
-	mt_as_user(identity, do_remove, &removal);
-}
-
 static int copy_all(int from, int to)
 {
 	ssize_t n;

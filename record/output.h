@@ -22,9 +22,6 @@ static inline bool mt_output_is_stdout(const char *path)
  */
 int mt_output_open(const char *path, const struct mt_identity *identity, bool *ret_created);
 
-/* Remove the file at path, as this user, if it is still the one at fd. */
-void mt_output_remove(int fd, const char *path, const struct mt_identity *identity);
-
 /*
  * The file at fd (see above) has been removed while it was written: write it again to path, as this
  * user. 1: done; 0: it had not been removed; -errno.

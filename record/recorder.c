@@ -3,7 +3,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "common/error.h"
 #include "record/adopt.h"
+#include "record/as_user.h"
 #include "record/clock.h"
 #include "record/control.h"
 #include "record/file_notes.h"
@@ -16,7 +18,6 @@
 #include "record/programs.h"
 #include "record/record_opts.h"
 #include "record/recorder_impl.h"
-#include "common/error.h"
 #include "record/stopped.h"
 #include "record/witness.h"
 
@@ -120,8 +121,9 @@ static void release(struct mt_recorder *rec)
 		close(rec->root_fd);
 	/* A file that we made and put nothing in says nothing. */
 	if (rec->output_created)
-		mt_output_remove(rec->kept_fd >= 0 ? rec->kept_fd : rec->output_fd,
-				 rec->opts->output, &rec->identity);
+		mt_remove_as_user(&rec->identity,
+				  rec->kept_fd >= 0 ? rec->kept_fd : rec->output_fd,
+				  rec->opts->output);
 	if (rec->output_fd >= 0)
 		close(rec->output_fd);
 	if (rec->kept_fd >= 0)

@@ -91,10 +91,12 @@ static void take_signal(struct mt_recorder *rec)
 		syscall(SYS_pidfd_send_signal, rec->root_fd, sig, NULL, 0);
 }
 
-static void look_at_clock(struct mt_recorder *rec)
+/* Whatever the command does: twice by signals, by --duration or by a command to us. */
+static bool is_to_end(struct mt_recorder *rec)
 {
 	if (rec->opts->duration && mt_now() - rec->start_time >= rec->opts->duration)
 		rec->duration_over = true;
+	return rec->interrupts >= 2 || rec->duration_over || rec->stop;
 }
 
 /* Asked while the command stands still, which may be for as long as nobody reads our output. */
@@ -103,8 +105,7 @@ static bool has_enough(void *arg)
 	struct mt_recorder *rec = arg;
 
 	take_signal(rec);
-	look_at_clock(rec);
-	return rec->interrupts >= 2 || rec->duration_over;
+	return is_to_end(rec);
 }
 
 static void answer_requests(struct mt_recorder *rec)
@@ -147,8 +148,7 @@ static int poll_timeout(const struct mt_recorder *rec)
 
 static bool is_over(struct mt_recorder *rec)
 {
-	look_at_clock(rec);
-	if (rec->interrupts >= 2 || rec->duration_over || rec->stop)
+	if (is_to_end(rec))
 		return true;
 	/* Nothing more can be written: there is only the command's end to wait for. */
 	if (!rec->attacher)

@@ -67,11 +67,14 @@ static void look(int pid, struct lost *lost)
 		mt_process_each_thread(pid, look_at_other, &looking);
 }
 
-int mt_signal_process(int pid, int pidfd, int sig)
+int mt_signal_process(int pid, int pidfd, int sig, const siginfo_t *info)
 {
-	int err = pidfd < 0 ? kill(pid, sig) :
-		  (int)syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+	long err;
 
+	if (pidfd >= 0)
+		err = syscall(SYS_pidfd_send_signal, pidfd, sig, info, 0);
+	else
+		err = info ? syscall(SYS_rt_sigqueueinfo, pid, sig, info) : kill(pid, sig);
 	return err ? -errno : 0;
 }
 
@@ -86,22 +89,22 @@ int mt_resume(int pid, int pidfd, mt_held_fn held, void *arg)
 	/* Only now, and again afterwards: to look has taken a while, and SIGCONT undoes SIGSTOP. */
 	if (held(arg, pid))
 		return 0;
-	err = mt_signal_process(pid, pidfd, SIGCONT);
+	err = mt_signal_process(pid, pidfd, SIGCONT, NULL);
 	if (err)
 		return err;
 	for (i = 0; i < MT_ARRAY_SIZE(stop_signals); i++) {
 		if (lost.process & BIT(stop_signals[i]))
-			mt_signal_process(pid, pidfd, stop_signals[i]);
+			mt_signal_process(pid, pidfd, stop_signals[i], NULL);
 		for (k = 0; k < lost.n; k++)
 			if (lost.threads[k].signals & BIT(stop_signals[i]))
 				syscall(SYS_tgkill, pid, lost.threads[k].tid, stop_signals[i]);
 	}
 	stopped = held(arg, pid);
 	if (stopped)
-		mt_signal_process(pid, pidfd, SIGSTOP);
+		mt_signal_process(pid, pidfd, SIGSTOP, NULL);
 	/* Whoever held it may have let it go before that. */
 	if (stopped && !held(arg, pid)) {
-		mt_signal_process(pid, pidfd, SIGCONT);
+		mt_signal_process(pid, pidfd, SIGCONT, NULL);
 		stopped = false;
 	}
 	return stopped || lost.process || lost.n;

@@ -7,6 +7,7 @@
 #ifndef MT_RESUME_H
 #define MT_RESUME_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 /* Has somebody else sent it SIGSTOP, and no SIGCONT since? One that is pending may be our own. */
@@ -22,7 +23,7 @@ typedef bool (*mt_held_fn)(void *arg, int pid);
 #define MT_RESUME_THREADS_MAX 16
 int mt_resume(int pid, int pidfd, mt_held_fn held, void *arg);
 
-/* Sends it sig; pidfd as above. 0, -errno. */
-int mt_signal_process(int pid, int pidfd, int sig);
+/* Sends it sig, with this information if there is any; pidfd as above. 0, -errno. */
+int mt_signal_process(int pid, int pidfd, int sig, const siginfo_t *info);
 
 #endif

@@ -132,16 +132,9 @@ static bool is_held(void *arg, int pid)
 }
 
 /* Known by its si_errno to another mt-record that watches the process too. */
-static int stop_process(int pid, int pidfd)
-{
-	siginfo_t info = {
-		.si_signo = SIGSTOP, .si_errno = MT_STOP_ERRNO, .si_code = SI_QUEUE,
-	};
-	long err = pidfd < 0 ? syscall(SYS_rt_sigqueueinfo, pid, SIGSTOP, &info) :
-			       syscall(SYS_pidfd_send_signal, pidfd, SIGSTOP, &info, 0);
-
-	return err ? -errno : 0;
-}
+static const siginfo_t stop_info = {
+	.si_signo = SIGSTOP, .si_errno = MT_STOP_ERRNO, .si_code = SI_QUEUE,
+};
 
 /* Whoever is looked at after the descriptor was opened is the one it is of, or a later one. */
 static int send_signal(struct mt_stopped *stopped, const struct one *one, int sig)
@@ -162,7 +155,7 @@ static int send_signal(struct mt_stopped *stopped, const struct one *one, int si
 	if (sig == SIGCONT)
 		mt_resume(one->pid, pidfd, is_held, stopped->programs);
 	else
-		err = stop_process(one->pid, pidfd);
+		err = mt_signal_process(one->pid, pidfd, sig, &stop_info);
 out_close:
 	if (pidfd >= 0)
 		close(pidfd);

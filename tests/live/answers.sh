@@ -77,36 +77,19 @@ goes()
 	is_gone "$parent"
 }
 
-is_running()
-{
-	! is_stopped "$1"
-}
-
 # The child of parent.py, which stops itself when that one is stopped.
 cat >parent.py <<'EOF'
 import os, signal
 with open("parent", "w") as file:
     print(os.getpid(), file=file)
-pid = os.posix_spawn("/usr/bin/python3", ["python3", "maps.py"], os.environ, setpgroup=0)
+maps = os.environ["LIVE"] + "/maps_own.py"
+pid = os.posix_spawn("/usr/bin/python3", ["python3", maps, "child"], os.environ, setpgroup=0)
 while True:
     _, status = os.waitpid(pid, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
         break
     os.kill(os.getpid(), signal.SIGSTOP)
 print("ended", os.waitstatus_to_exitcode(status), flush=True)
-EOF
-cat >maps.py <<'EOF'
-import mmap, os, time
-with open("child", "w") as file:
-    print(os.getpid(), file=file)
-while not os.path.exists("go"):
-    time.sleep(0.01)
-fd = os.open("own.so", os.O_RDONLY)
-mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
-with open("mapped", "w"):
-    pass
-while not os.path.exists("end"):
-    time.sleep(0.01)
 EOF
 
 # start: they run, and nobody knows own.so.

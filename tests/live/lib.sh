@@ -98,6 +98,10 @@ is_stopped()
 {
 	[ "$(state_of "$1")" = T ]
 }
+is_running()
+{
+	! is_stopped "$1"
+}
 
 # What a terminal shows, without what differs from run to run: script(1) types an end of input,
 # and whether the terminal still echoes by then (^@ or ^D) depends on who is faster.

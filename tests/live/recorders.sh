@@ -7,7 +7,7 @@ small=(-q --pressure-timeout inf --ring-size 64K --stack-ring-size 64K)
 
 goes_on()
 {
-	! is_stopped "$1" && sleep 0.1 && ! is_stopped "$1"
+	is_running "$1" && sleep 0.1 && is_running "$1"
 }
 
 "$WORKLOADS/storm" 4 4000000007 >storm.txt 2>&1 &

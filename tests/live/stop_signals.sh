@@ -7,7 +7,10 @@
 # target.py SIGNAL default|handler|blocked: a child maps code by itself, for which it is stopped, and
 # tells of the handler's runs. Its parent tells what it learns by waiting for it.
 cat >target.py <<'EOF'
-import mmap, os, signal, sys, time
+import os, signal, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.environ["LIVE"])
+import maps_own
 number = getattr(signal, sys.argv[1])
 pid = os.fork()
 if pid == 0:
@@ -22,16 +25,7 @@ if pid == 0:
         signal.signal(number, handle)
     if sys.argv[2] == "blocked":
         signal.pthread_sigmask(signal.SIG_BLOCK, [number])
-    with open("ready", "w") as file:
-        print(os.getpid(), file=file)
-    while not os.path.exists("go"):
-        time.sleep(0.01)
-    fd = os.open("own.so", os.O_RDONLY)
-    mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
-    with open("mapped", "w"):
-        pass
-    while not os.path.exists("end"):
-        time.sleep(0.01)
+    maps_own.run("ready")
     print("runs", runs, "pending", number in signal.sigpending(), flush=True)
     os._exit(0)
 stops = []
@@ -45,11 +39,6 @@ while True:
 print("stops", *stops, flush=True)
 EOF
 cp "$WORKLOADS/librawcode.so" own.so
-
-is_running()
-{
-	! is_stopped "$1"
-}
 
 # hold SIGNAL HOW: a process stands still for us, nobody attends, and SIGNAL is sent.
 hold()

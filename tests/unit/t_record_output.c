@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/as_user.h"
 #include "record/target.h"
 
 static const struct mt_identity as_we_are;
@@ -271,7 +272,7 @@ Test(output, removes_what_it_made, .init = setup, .fini = teardown)
 	int fd = open_output(path, &as_we_are, &created);
 
 	cr_assert_geq(fd, 0);
-	mt_output_remove(fd, path, &as_we_are);
+	mt_remove_as_user(&as_we_are, fd, path);
 	cr_expect_eq(access(path, F_OK), -1);
 	close(fd);
 }
@@ -284,7 +285,7 @@ Test(output, removes_no_other_file, .init = setup, .fini = teardown)
 	cr_assert_geq(fd, 0);
 	unlink(path);
 	put(path, "somebody's");
-	mt_output_remove(fd, path, &as_we_are);
+	mt_remove_as_user(&as_we_are, fd, path);
 	expect_holds(path, "somebody's");
 	close(fd);
 }
@@ -298,7 +299,7 @@ Test(output, removes_only_as_the_user, .init = setup, .fini = teardown)
 	fd = open_output(path, &nobody, &created);
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(chmod(dir, 0755), 0);
-	mt_output_remove(fd, path, &nobody);
+	mt_remove_as_user(&nobody, fd, path);
 	cr_expect_eq(access(path, F_OK), 0);
 	close(fd);
 }
