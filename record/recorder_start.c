@@ -142,7 +142,8 @@ static int load(struct mt_recorder *rec)
 		.mappings_limit = rec->opts->mapping_ring_size / 2 / MT_MMAP_RECORD_LONG,
 		.identity = rec->opts->stack_identity,
 		.pressure = rec->opts->pressure_timeout != 0,
-		.paused = rec->opts->start_disabled,
+		/* While probes are added calls would be seen, but not all of them. */
+		.paused = rec->opts->start_disabled || rec->opts->pid,
 		.watch = rec->opts->watch,
 		.regions = rec->opts->mmap,
 	};
@@ -312,6 +313,7 @@ static int adopt(struct mt_recorder *rec)
 	if (err)
 		return fail_to_follow(rec, err);
 	mt_adoption_attach(rec->adoption, rec->worker);
+	mt_programs_pause(rec->programs, rec->opts->start_disabled);
 	return 0;
 }
 

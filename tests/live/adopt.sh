@@ -53,6 +53,27 @@ attach_once()
 	is "$1: bytes" "$(folded bytes ';asked;')" $((263 * 59 + 271 * 61))
 }
 
+# threads_cut_short DUMP: threads that make the same five calls time after time, and how many of them
+# lack one, from what they first allocate on.
+threads_cut_short()
+{
+	/usr/bin/python3 - "$1" <<-'PY'
+		import json, sys
+		turn = ["malloc", "malloc", "realloc", "free", "free"]
+		calls = {}
+		for line in open(sys.argv[1]):
+		    e = json.loads(line)
+		    if e["type"] in turn and e["tid"] != e["pid"]:
+		        calls.setdefault(e["tid"], []).append(e["type"])
+		def whole(of):
+		    while of and of[0] == "free":
+		        del of[0]
+		    return any(all(call == turn[(i + first) % 5] for i, call in enumerate(of))
+		               for first in range(3))
+		print(sum(not whole(of) for of in calls.values()) if calls else "no calls")
+	PY
+}
+
 # end_target NAME: what it prints is what it always prints.
 end_target()
 {
@@ -71,6 +92,12 @@ matches 'whom, for people' <(mt-report top run.mt) \
 	"^Command    $WORKLOADS/adopted $library $threads; process $target, attached to while it ran\$"
 holds 'both allocators are named' \
 	'{"libc", "libjemalloc"} <= {a["path"].split("/")[-1].split(".")[0] for a in s["allocators"]}'
+
+# A probe after the other comes, while threads allocate: no block is recorded whose free would be missed.
+mt-report dump --json run.mt >dump.json
+is 'whole from the first allocation on' "$(threads_cut_short dump.json)" 0
+holds 'no block is taken twice' '(s["conflicts"], 0)'
+holds 'each thread has its two blocks at most' "s['live_blocks'] <= 2 * $threads"
 end_target 'after 20 times'
 
 # Whom somebody else has stopped stays so while we come and go, and is recorded when it runs on.
