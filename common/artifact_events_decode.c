@@ -164,7 +164,10 @@ static __attribute__((noinline)) void fill_region(struct mt_event *e, uint32_t b
 		e->stack = (uint32_t)*values->unmap_stack++;
 }
 
-/* Build n rows at e; returns the end of those of known types. */
+/*
+ * Build n rows at e; returns the end of those of known types. Which rows have a size and a stack
+ * nothing can guess: has, 0 or 1, is computed with, not branched on.
+ */
 static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint32_t n)
 {
 	const uint64_t *size = dec->columns[MT_COL_SIZE].values;
@@ -178,31 +181,37 @@ static struct mt_event *build_rows(struct decoder *dec, struct mt_event *e, uint
 		.flags = dec->columns[MT_COL_FLAGS].values,
 		.unmap_stack = dec->columns[MT_COL_UNMAP_STACK].values,
 	};
-	uint64_t time = dec->time;
+	uint64_t time = dec->time, type, has;
 	uint32_t i, bit;
 
 	for (i = 0; i < n; i++) {
-		bit = 1u << dec->columns[MT_COL_TYPE].values[i];
+		type = dec->columns[MT_COL_TYPE].values[i];
+		bit = 1u << type;
 		time += mt_unzigzag(dec->columns[MT_COL_TIME].values[i]);
 		e->time = time;
 		e->begin = time;
 		e->addr = dec->columns[MT_COL_ADDR].values[i];
 		e->old_addr = 0;
-		e->size = MT_HAS_SIZE & bit ? *size : 0;
-		size += (MT_HAS_SIZE & bit) != 0;
+		has = (uint64_t)MT_HAS_SIZE >> type & 1;
+		e->size = *size & -has;
+		size += has;
 		e->align = 0;
 		e->thread = (uint32_t)dec->columns[MT_COL_THREAD].values[i];
-		e->stack = MT_HAS_STACK & bit ? (uint32_t)*stack : 0;
-		stack += (MT_HAS_STACK & bit) != 0;
-		e->type = (uint8_t)dec->columns[MT_COL_TYPE].values[i];
+		e->stack = (uint32_t)(*stack & -has);
+		stack += has;
+		e->type = (uint8_t)type;
 		if (MT_HAS_OLD & bit) {
 			e->begin = time - mt_unzigzag(*begin++);
 			e->old_addr = *old++ ^ e->addr;
 		}
 		if (MT_HAS_ALIGN & bit)
 			e->align = *align++;
-		if (MT_HAS_REGION & bit)
+		if (MT_HAS_REGION & bit) {
+			/* munmap alone has a size, but no stack in that column. */
+			stack -= (MT_HAS_SIZE & ~MT_HAS_STACK & bit) != 0;
+			e->stack = MT_HAS_STACK & bit ? e->stack : 0;
 			fill_region(e, bit, &values);
+		}
 		e += (MT_KNOWN_EVENTS & bit) != 0;
 	}
 	dec->time = time;
