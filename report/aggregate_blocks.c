@@ -274,44 +274,44 @@ static always_inline int take_event(struct mt_profile *p, struct changes *change
 }
 
 /*
- * Live blocks are more than the caches hold: where the next events will look is fetched early, if
- * it is known by now. For all of them the hashes of their addresses.
+ * Live blocks are more than the caches hold: where an event will look is fetched early, if it is
+ * known by then. The hash of its address.
  */
-static always_inline void look_ahead(const struct mt_profile *p, const struct mt_event *events,
-				     size_t n, uint64_t *hashes)
+static always_inline uint64_t look_ahead(const struct mt_profile *p, const struct mt_event *event)
 {
-	const struct mt_live_space *space;
-	size_t i;
+	const struct mt_live_space *space = p->threads[thread_of(p, event)].space;
+	uint64_t hash = mt_key_hash(event->addr);
 
-	for (i = 0; i < n; i++) {
-		hashes[i] = mt_key_hash(events[i].addr);
-		space = p->threads[thread_of(p, &events[i])].space;
-		if (space)
-			mt_live_table_prefetch(&space->blocks, hashes[i]);
-		mt_id_map_prefetch(&p->ids, events[i].stack);
-	}
+	if (space)
+		mt_live_table_prefetch(&space->blocks, hash);
+	mt_id_map_prefetch(&p->ids, event->stack);
+	return hash;
 }
 
-/* sample_bytes is the scope's: a constant, where it can be. */
+/*
+ * sample_bytes is the scope's: a constant, where it can be. One by one with the events that are
+ * taken others are looked ahead for: more fetches at a time than a core can have make it wait.
+ */
 static always_inline int take_blocks(struct mt_profile *p, const struct mt_event *events, size_t n,
 				     uint64_t sample_bytes)
 {
-	uint64_t hashes[2][BATCH];
+	uint64_t hashes[BATCH], hash;
 	struct changes changes;
-	size_t i, here, next = n < BATCH ? n : BATCH;
-	unsigned int turn = 0;
+	size_t i, here;
 	int err = 0;
 
 	changes.n = 0;
-	look_ahead(p, events, next, hashes[0]);
+	for (i = 0; i < BATCH && i < n; i++)
+		hashes[i] = look_ahead(p, &events[i]);
 	for (; n && !err; n -= here, events += here) {
-		here = next;
-		next = n - here < BATCH ? n - here : BATCH;
-		look_ahead(p, events + here, next, hashes[!turn]);
-		for (i = 0; i < here && !err; i++)
-			err = take_event(p, &changes, &events[i], hashes[turn][i], sample_bytes);
+		here = n < BATCH ? n : BATCH;
+		for (i = 0; i < here && !err; i++) {
+			hash = hashes[i];
+			if (i + BATCH < n)
+				hashes[i] = look_ahead(p, &events[i + BATCH]);
+			err = take_event(p, &changes, &events[i], hash, sample_bytes);
+		}
 		make_changes(p, &changes);
-		turn = !turn;
 	}
 	return err;
 }

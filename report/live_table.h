@@ -58,14 +58,21 @@ struct mt_live_table {
 
 void mt_live_table_release(struct mt_live_table *table);
 
-/* Have what is read for an address with this hash in the cache soon. */
+/*
+ * Have what is read for an address with this hash in the cache soon: the bucket, and the next one
+ * if it may be there. What was passed is in a cache already, being a 64th of the buckets.
+ */
 static inline __attribute__((always_inline)) void
 mt_live_table_prefetch(const struct mt_live_table *table, uint64_t hash)
 {
-	if (table->buckets) {
-		__builtin_prefetch(&table->buckets[hash >> table->shift], 1);
-		__builtin_prefetch(&table->passed[hash >> table->shift]);
-	}
+	const struct mt_live_bucket *bucket;
+
+	if (!table->buckets)
+		return;
+	bucket = &table->buckets[hash >> table->shift];
+	__builtin_prefetch(bucket, 1);
+	if (table->passed[hash >> table->shift])
+		__builtin_prefetch(bucket + 1, 1);
 }
 
 /* Buckets are entries without anything in between. */
@@ -75,13 +82,22 @@ static inline struct mt_live_entry *mt_live_table_entry(const struct mt_live_tab
 	return &table->buckets[0].at[0] + place;
 }
 
+/* 1 or 0, computed with from then on: a compiler that knows makes branches nobody can guess. */
+static inline unsigned int mt_live_same(uint64_t a, uint64_t b)
+{
+	unsigned int same = a == b;
+
+	__asm__("" : "+r"(same));
+	return same;
+}
+
 /* Which of a bucket's places have addr, as bits. */
 static inline unsigned int mt_live_bucket_match(const struct mt_live_bucket *bucket, uint64_t addr)
 {
-	return (unsigned int)(bucket->at[0].addr == addr) |
-	       (unsigned int)(bucket->at[1].addr == addr) << 1 |
-	       (unsigned int)(bucket->at[2].addr == addr) << 2 |
-	       (unsigned int)(bucket->at[3].addr == addr) << 3;
+	return mt_live_same(bucket->at[0].addr, addr) |
+	       mt_live_same(bucket->at[1].addr, addr) << 1 |
+	       mt_live_same(bucket->at[2].addr, addr) << 2 |
+	       mt_live_same(bucket->at[3].addr, addr) << 3;
 }
 
 size_t mt_live_table_find_behind(const struct mt_live_table *table, uint64_t addr);
@@ -160,8 +176,9 @@ static inline size_t mt_live_table_take_place(struct mt_live_table *table, uint6
 }
 
 /* Add a block at an address that is not in the table and not 0: 0, -ENOMEM or -MT_E_LIMIT. */
-static inline int mt_live_table_add(struct mt_live_table *table, uint64_t hash, uint64_t addr,
-				    const struct mt_live_block *block, uint64_t time)
+static inline __attribute__((always_inline)) int
+mt_live_table_add(struct mt_live_table *table, uint64_t hash, uint64_t addr,
+		  const struct mt_live_block *block, uint64_t time)
 {
 	uint64_t packed = block->size << (MT_PACKED_STACK_BITS + MT_PACKED_THREAD_BITS) |
 			  (uint64_t)block->stack << MT_PACKED_THREAD_BITS | block->thread;
