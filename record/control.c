@@ -240,13 +240,48 @@ static bool take_line(struct mt_control *control, char *line, size_t *ret_len, b
 	return true;
 }
 
+/* More into the buffer; false: there is none, or no room. */
+static bool read_more(struct mt_control *control)
+{
+	ssize_t n;
+
+	do
+		n = read(control->commands.fd, control->buffer + control->used,
+			 sizeof(control->buffer) - control->used);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		control->used += (size_t)n;
+	return n > 0;
+}
+
+bool mt_control_stop_waits(struct mt_control *control)
+{
+	struct mt_control_command command;
+	char error[MT_CONTROL_ERROR_MAX];
+	const char *line, *end, *after;
+	bool passed_over;
+
+	while (read_more(control))
+		;
+	line = control->buffer;
+	after = line + control->used;
+	passed_over = control->too_long;
+	for (; (end = memchr(line, '\n', (size_t)(after - line))); line = end + 1) {
+		if (!passed_over &&
+		    mt_control_parse(line, (size_t)(end - line), &command, error) > 0 &&
+		    command.kind == MT_CONTROL_STOP)
+			return true;
+		passed_over = false;
+	}
+	return false;
+}
+
 int mt_control_next(struct mt_control *control, struct mt_control_command *ret_command,
 		    char error[MT_CONTROL_ERROR_MAX])
 {
 	char line[sizeof(control->buffer)];
 	bool too_long;
 	size_t len;
-	ssize_t n;
 	int ret;
 
 	for (;;) {
@@ -257,12 +292,8 @@ int mt_control_next(struct mt_control *control, struct mt_control_command *ret_c
 			if (ret)
 				return ret;
 		}
-		n = read(control->commands.fd, control->buffer + control->used,
-			 sizeof(control->buffer) - control->used);
-		if (n <= 0 && !(n < 0 && errno == EINTR))
+		if (!read_more(control))
 			return 0;
-		if (n > 0)
-			control->used += (size_t)n;
 	}
 }
 

@@ -56,6 +56,9 @@ int mt_control_fd(const struct mt_control *control);	/* readable when a command 
 int mt_control_next(struct mt_control *control, struct mt_control_command *ret_command,
 		    char error[MT_CONTROL_ERROR_MAX]);
 
+/* Does a stop wait among the commands behind the latest, as far as they are kept? Takes none. */
+bool mt_control_stop_waits(struct mt_control *control);
+
 /* Answer the latest command: error is NULL if it has been done. Never waits for a reader. */
 void mt_control_answer(struct mt_control *control, const char *error);
 

@@ -15,7 +15,8 @@ struct mt_marks {
 	struct mt_mark *rows;	/* those that wait to be written */
 	uint32_t n;
 	uint32_t cap;
-	size_t bytes;	/* of their names */
+	uint32_t writing;	/* that were taken out of the rows to be written now */
+	size_t bytes;		/* of the names of both */
 	uint32_t total;
 };
 
@@ -35,33 +36,49 @@ int mt_marks_new(struct mt_marks **ret_marks)
 	return 0;
 }
 
-static void forget_rows(struct mt_marks *marks)
+static size_t bytes_of(const char *name)
 {
-	while (marks->n)
-		free((char *)(uintptr_t)marks->rows[--marks->n].name);
-	marks->bytes = 0;
+	return strlen(name) + 1 + MT_ALLOCATION_BYTES;
+}
+
+/* The bytes of their names. */
+static size_t free_rows(struct mt_mark *rows, uint32_t n)
+{
+	size_t bytes = 0;
+
+	while (n) {
+		bytes += bytes_of(rows[--n].name);
+		free((char *)(uintptr_t)rows[n].name);
+	}
+	free(rows);
+	return bytes;
+}
+
+static bool has_room(const struct mt_marks *marks, size_t bytes)
+{
+	return marks->n < WAITING_MAX - marks->writing &&
+	       bytes <= WAITING_BYTES_MAX - marks->bytes;
 }
 
 void mt_marks_free(struct mt_marks *marks)
 {
 	if (!marks)
 		return;
-	forget_rows(marks);
-	free(marks->rows);
+	free_rows(marks->rows, marks->n);
 	pthread_mutex_destroy(&marks->lock);
 	free(marks);
 }
 
 int mt_marks_add(struct mt_marks *marks, uint32_t type, uint64_t time, const char *name)
 {
-	size_t bytes = strlen(name) + 1 + MT_ALLOCATION_BYTES;
+	size_t bytes = bytes_of(name);
 	char *copy = strdup(name);
 	int err = copy ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&marks->lock);
 	if (!err && marks->total == MT_MARKS_MAX)
 		err = -E2BIG;
-	if (!err && (marks->n == WAITING_MAX || bytes > WAITING_BYTES_MAX - marks->bytes))
+	if (!err && !has_room(marks, bytes))
 		err = -ENOBUFS;
 	if (!err)
 		err = mt_grow(&marks->rows, marks->n, &marks->cap, sizeof(*marks->rows),
@@ -79,14 +96,36 @@ int mt_marks_add(struct mt_marks *marks, uint32_t type, uint64_t time, const cha
 	return err;
 }
 
+bool mt_marks_have_room(struct mt_marks *marks)
+{
+	bool room;
+
+	pthread_mutex_lock(&marks->lock);
+	room = has_room(marks, MT_MARK_NAME_MAX + 1 + MT_ALLOCATION_BYTES);
+	pthread_mutex_unlock(&marks->lock);
+	return room;
+}
+
+/* Writing may wait for whoever reads the output; whoever adds must not wait for that. */
 int mt_marks_write(struct mt_marks *marks, struct mt_writer *writer)
 {
+	struct mt_mark *rows;
+	size_t bytes;
+	uint32_t n;
 	int err = 0;
 
 	pthread_mutex_lock(&marks->lock);
-	if (marks->n)
-		err = mt_writer_marks(writer, marks->rows, marks->n);
-	forget_rows(marks);
+	rows = marks->rows;
+	n = marks->writing = marks->n;
+	marks->rows = NULL;
+	marks->n = marks->cap = 0;
+	pthread_mutex_unlock(&marks->lock);
+	if (n)
+		err = mt_writer_marks(writer, rows, n);
+	bytes = free_rows(rows, n);
+	pthread_mutex_lock(&marks->lock);
+	marks->writing = 0;
+	marks->bytes -= bytes;
 	pthread_mutex_unlock(&marks->lock);
 	return err;
 }

@@ -40,22 +40,29 @@ static const char *end_reason(const struct mt_recorder *rec)
 	return rec->root_gone ? "exited" : "failed";
 }
 
+static void once(int sig)
+{
+	(void)sig;
+}
+
 /*
- * The end has been asked for twice. Should it take long (nobody may read our output any more), the
- * next signal ends us as it would end anybody; what is in the file by then is readable.
+ * The end has been asked for. Should it take long (nobody may read our output any more), a second
+ * signal from somebody ends us as it would end anybody; what is in the file by then is readable.
  */
 static void heed_signals(struct mt_recorder *rec)
 {
+	static const int signals[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
+	struct sigaction action = { .sa_flags = SA_RESTART | SA_RESETHAND };
 	struct signalfd_siginfo info;
+	size_t i;
 
 	while (read(rec->signal_fd, &info, sizeof(info)) > 0)
 		;
 	/* A shell's background job has some ignored from the start. */
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	if (!rec->ignores_hangup)
-		signal(SIGHUP, SIG_DFL);
-	signal(SIGQUIT, SIG_DFL);
+	action.sa_handler = rec->interrupts >= 2 ? SIG_DFL : once;
+	for (i = 0; i < MT_ARRAY_SIZE(signals); i++)
+		if (signals[i] != SIGHUP || !rec->ignores_hangup)
+			sigaction(signals[i], &action, NULL);
 	sigprocmask(SIG_SETMASK, &rec->old_mask, NULL);
 }
 
@@ -81,7 +88,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 
 	mt_pipeline_end(rec->pipeline);
 	mt_stopped_end(rec->programs);
-	if (rec->interrupts >= 2)
+	if (rec->interrupts >= 2 || rec->stop || rec->duration_over)
 		heed_signals(rec);
 	mt_attach_worker_report_missing(rec->worker);
 	mt_recorder_finish_commands(rec);
@@ -91,7 +98,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 	recording.n_losses = mt_pipeline_losses(rec->pipeline, recording.losses);
 	recording.coverage = rec->coverage;
 	rec->coverage = NULL;
-	if (rec->stop)
+	if (rec->stop_taken)
 		mt_control_answer(rec->control, recording.result.error ?
 				  mt_strerror(recording.result.error) : NULL);
 	*ret_recording = recording;

@@ -11,7 +11,7 @@
 #include "record/programs.h"
 
 #define COMMANDS_A_TURN 64	/* then others have a turn, however many are sent */
-#define COMMANDS_AT_END 4096
+#define COMMANDS_AT_END 65536	/* more than a FIFO holds */
 
 /*
  * The moment lies in the time in which calls are not recorded, so that all that is recorded is
@@ -35,12 +35,6 @@ static int set_paused(struct mt_recorder *rec, bool pause)
 	return 0;
 }
 
-static void answer(struct mt_recorder *rec, int err)
-{
-	mt_control_answer(rec->control, err == -E2BIG ? "there are too many marks" :
-			  err ? mt_strerror(err) : NULL);
-}
-
 static void refuse(struct mt_recorder *rec, const char *error)
 {
 	char line[MT_CONTROL_ERROR_MAX + 16];
@@ -48,6 +42,19 @@ static void refuse(struct mt_recorder *rec, const char *error)
 	snprintf(line, sizeof(line), "--control: %s", error);
 	rec->complain(rec->notify_arg, line);
 	mt_control_answer(rec->control, error);
+}
+
+static void answer(struct mt_recorder *rec, int err)
+{
+	const char *error = err == -E2BIG ? "there are too many marks" :
+			    err ? mt_strerror(err) : NULL;
+
+	/* Such marks are many: the first is told of, each is answered. */
+	if (error && !rec->marks_refused)
+		refuse(rec, error);
+	else
+		mt_control_answer(rec->control, error);
+	rec->marks_refused |= err != 0;
 }
 
 static void take_command(struct mt_recorder *rec, const struct mt_control_command *command)
@@ -65,7 +72,7 @@ static void take_command(struct mt_recorder *rec, const struct mt_control_comman
 		rec->ping_ticket = mt_pipeline_sync(rec->pipeline);
 		return;
 	case MT_CONTROL_STOP:
-		rec->stop = true;
+		rec->stop = rec->stop_taken = true;
 		return;
 	}
 }
@@ -79,6 +86,21 @@ static void answer_ping(struct mt_recorder *rec)
 		answer(rec, 0);
 }
 
+/* By a ping, or by marks that nothing more is to be added to until some have been written. */
+static bool are_held_up(const struct mt_recorder *rec)
+{
+	return rec->pinged ||
+	       (!mt_marks_have_room(rec->marks) && !mt_pipeline_failed(rec->pipeline));
+}
+
+bool mt_recorder_asked_to_stop(struct mt_recorder *rec)
+{
+	mt_recorder_take_commands(rec);
+	if (rec->commands_held_up && mt_control_stop_waits(rec->control))
+		rec->stop = true;
+	return rec->stop;
+}
+
 void mt_recorder_take_commands(struct mt_recorder *rec)
 {
 	struct mt_control_command command;
@@ -88,7 +110,10 @@ void mt_recorder_take_commands(struct mt_recorder *rec)
 	rec->commands_left = false;
 	if (rec->pinged && mt_pipeline_synced(rec->pipeline, rec->ping_ticket))
 		answer_ping(rec);
-	for (n = 0; !rec->pinged && !rec->stop; n++) {
+	for (n = 0; !rec->stop_taken; n++) {
+		rec->commands_held_up = are_held_up(rec);
+		if (rec->commands_held_up)
+			return;
 		rec->commands_left = n == COMMANDS_A_TURN;
 		if (rec->commands_left)
 			return;
@@ -112,7 +137,7 @@ void mt_recorder_finish_commands(struct mt_recorder *rec)
 	/* What has been sent before the command's end is done, not lost. */
 	do {
 		mt_recorder_take_commands(rec);
-		if (rec->pinged)
+		if (rec->commands_held_up)
 			nanosleep(&pause, NULL);
-	} while (rec->pinged || (rec->commands_left && --turns));
+	} while (rec->commands_held_up || (rec->commands_left && --turns));
 }

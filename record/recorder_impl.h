@@ -37,8 +37,11 @@ struct mt_recorder {
 	struct mt_control *control;	/* NULL: no commands are taken */
 	struct mt_marks *marks;
 	bool paused;
-	bool stop;			/* by a command, which is answered at the end */
+	bool stop;			/* by a command ... */
+	bool stop_taken;		/* ... which is answered at the end */
 	bool commands_left;		/* there may be more of them, read already */
+	bool commands_held_up;		/* none is taken now */
+	bool marks_refused;		/* and that was said */
 	bool pinged;			/* a ping waits for its answer ... */
 	uint64_t ping_ticket;		/* ... until this has been synced */
 	struct mt_pressure_report pressure;
@@ -92,6 +95,8 @@ void mt_recorder_give_up(struct mt_recorder *rec);
  * but a stop's is owed then.
  */
 void mt_recorder_take_commands(struct mt_recorder *rec);
+/* The same, and look for a stop behind what has to wait: sets stop, and says whether it is set. */
+bool mt_recorder_asked_to_stop(struct mt_recorder *rec);
 void mt_recorder_finish_commands(struct mt_recorder *rec);
 
 /* Until the tree is gone, the time is over or somebody interrupts. */

@@ -18,7 +18,7 @@
 
 #define IDLE_MS 500
 #define TREE_POLL_MS 20
-#define PING_POLL_MS 1
+#define HELD_UP_POLL_MS 1
 #define FORGET_POLLS 50
 #define TOGETHER_NS 20000000
 #define SAME_NS 100000000	/* nobody presses Ctrl-C twice within this */
@@ -105,7 +105,8 @@ static bool has_enough(void *arg)
 	struct mt_recorder *rec = arg;
 
 	take_signal(rec);
-	return is_to_end(rec);
+	return (rec->control && rec->pipeline && mt_recorder_asked_to_stop(rec)) ||
+	       is_to_end(rec);
 }
 
 static void answer_requests(struct mt_recorder *rec)
@@ -134,8 +135,8 @@ static int poll_timeout(const struct mt_recorder *rec)
 
 	if (rec->commands_left)
 		return 0;
-	if (rec->pinged)
-		return PING_POLL_MS;
+	if (rec->commands_held_up)
+		return HELD_UP_POLL_MS;
 	if (rec->root_gone)
 		return TREE_POLL_MS;
 	if (rec->opts->duration) {
@@ -202,7 +203,8 @@ void mt_recorder_loop(struct mt_recorder *rec)
 		fds[4].fd = mt_mmap_events_fd(rec->mappings);
 	while (!is_over(rec)) {
 		/* A command that waits for its answer holds up those behind it. */
-		fds[3].fd = rec->control && !rec->pinged ? mt_control_fd(rec->control) : -1;
+		fds[3].fd = rec->control && !rec->commands_held_up ?
+			    mt_control_fd(rec->control) : -1;
 		if (poll(fds, MT_ARRAY_SIZE(fds), poll_timeout(rec)) < 0 && errno != EINTR)
 			break;
 		answer_requests(rec);
@@ -212,7 +214,7 @@ void mt_recorder_loop(struct mt_recorder *rec)
 		look_at_root(rec, fds[2].revents & POLLIN);
 		fds[2].fd = rec->root_fd;
 		if (rec->control && rec->pipeline)
-			mt_recorder_take_commands(rec);
+			mt_recorder_asked_to_stop(rec);
 		if (rec->attacher && mt_pipeline_failed(rec->pipeline))
 			mt_recorder_give_up(rec);
 	}

@@ -184,3 +184,82 @@ for file in . "$WORKLOADS/marked"; do
 	is "no FIFO: $(basename "$file")" "$code" 125
 	one_line 'is said' err.txt
 done
+
+# Commands that come while the command stands still, and nobody reads.
+stands_still()
+{
+	local pid i
+
+	pid=$(cat pid.txt)
+	for ((i = 0; i < 15; i++)); do
+		is_stopped "$pid" || return
+		sleep 0.1
+	done
+}
+
+# in_a_pause NAME: commands to descriptor 8.
+in_a_pause()
+{
+	rm -f ran pid.txt pipe control
+	mkfifo pipe
+	# shellcheck disable=SC2016 # for the inner shell
+	mt-record --pressure-timeout inf --ring-size 64K --control fifo:control -o pipe -- \
+		sh -c 'echo $$ >pid.txt; "$0" 1 60013; echo ran on >ran' "$WORKLOADS/storm" \
+		>out.txt 2>err.txt &
+	recorder=$!
+	exec 9<pipe
+	until_true 60 stands_still
+	is "$1: it stands still" $? 0
+	exec 8>control
+}
+
+# whole NAME MARKS: what is left is read, then nothing is lost.
+whole()
+{
+	exec 8>&-
+	cat <&9 >run.mt &
+	exec 9<&-
+	wait $recorder
+	is "$1: nothing lost" $? 0
+	wait
+	until_true 60 test -s ran
+	is "$1: the command goes on" "$(cat ran)" 'ran on'
+	is "$1: marks" "$(mt-report dump --json run.mt 2>/dev/null | grep -c '"mark"')" "$2"
+}
+
+in_a_pause 'stopped in a pause'
+echo stop >&8
+until_true 60 test -s ran
+is 'stopped in a pause: at once' "$(cat ran)" 'ran on'
+whole 'stopped in a pause' 0
+matches 'stopped in a pause: it had paused' err.txt 'paused'
+# The ping is answered when all is written; until then what is behind it waits, but for the end.
+in_a_pause 'stopped behind a ping'
+printf 'ping\nmark a\nmark b\nstop\nmark c\n' >&8
+until_true 60 test -s ran
+is 'stopped behind a ping: at once' "$(cat ran)" 'ran on'
+whole 'stopped behind a ping' 2
+# Nobody reads on: the second signal ends what is left to do.
+in_a_pause 'ended after a stop'
+echo stop >&8
+until_true 60 test -s ran
+for _ in 1 2 3; do
+	kill -TERM "$recorder" 2>/dev/null
+	sleep 0.3
+done
+has_ended()
+{
+	[ "$(state_of "$1")" = Z ] || [ -z "$(state_of "$1")" ]
+}
+until_true 60 has_ended "$recorder"
+is 'ended after a stop: it has ended' $? 0
+exec 8>&- 9<&-
+wait $recorder
+is 'ended after a stop: by the signal' $? 143
+# More than are held until they are written: the others are taken when there is room again.
+in_a_pause 'more marks than are held'
+yes 'mark m' | head -n 9000 >&8
+sleep 0.3
+is 'more marks than are held: it still stands still' "$(cat ran 2>/dev/null)" ''
+echo stop >&8 &
+whole 'more marks than are held' 9000

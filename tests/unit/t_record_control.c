@@ -185,6 +185,34 @@ Test(control, lines_of_several_writers, .init = setup_open, .fini = teardown)
 	cr_expect_eq(next(), 0);
 }
 
+Test(control, stop_behind_others, .init = setup_open, .fini = teardown)
+{
+	char line[MT_CONTROL_LINE_MAX + 1];
+
+	cr_expect(!mt_control_stop_waits(control));
+	SENT("mark stop\nping\nsto");
+	cr_expect(!mt_control_stop_waits(control));
+	SENT("p\n");
+	cr_expect(mt_control_stop_waits(control));
+	/* Nothing has been taken. */
+	cr_assert_eq(next(), 1);
+	cr_expect_str_eq(command.name, "stop");
+	cr_assert_eq(next(), 1);
+	cr_expect_eq(command.kind, MT_CONTROL_PING);
+	cr_expect(mt_control_stop_waits(control));
+	cr_assert_eq(next(), 1);
+	cr_expect_eq(command.kind, MT_CONTROL_STOP);
+	cr_expect(!mt_control_stop_waits(control));
+
+	/* The end of a line that is too long is none. */
+	memset(line, 'x', sizeof(line));
+	sent(line, sizeof(line));
+	cr_expect_eq(next(), 0);
+	SENT("stop\n");
+	cr_expect(!mt_control_stop_waits(control));
+	cr_expect_eq(next(), -EINVAL);
+}
+
 Test(control, long_lines_are_passed_over, .init = setup_open, .fini = teardown)
 {
 	char line[3 * MT_CONTROL_LINE_MAX];
