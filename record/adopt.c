@@ -113,7 +113,7 @@ static int follow_threads(struct mt_adoption *adoption, struct adopted *one)
 		found = false;
 		dir = opendir(path);
 		if (!dir)
-			return -ESRCH;
+			return errno == ENOENT ? -ESRCH : -errno;
 		while (err >= 0 && (entry = readdir(dir))) {
 			tid = atoi(entry->d_name);
 			if (tid <= 0 || has_thread(one, tid))

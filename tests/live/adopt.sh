@@ -134,3 +134,14 @@ is 'the tree from then on: calls' \
 	"$(awk '/;path_alpha;/ { sum += $NF } END { print sum }' folded.txt)" $((2 * 5003))
 mt-report stat --json run.mt >stat.json 2>/dev/null
 holds 'the tree from then on: processes' '(s["processes"], 2)'
+
+# Few descriptors are no reason to say that a process is gone, whichever file is the one too many.
+sleep 1000 &
+target=$!
+for limit in $(seq 58 82); do
+	(ulimit -n "$limit" && exec mt-record -q --duration 10ms -p "$target" -o run.mt) 2>>few.txt
+done
+kill "$target"
+wait "$target"
+is 'few descriptors: no process is gone' "$(grep -c 'No such process' few.txt)" 0
+matches 'few descriptors: it is said' few.txt 'Too many open files'
