@@ -229,9 +229,8 @@ static bool may_forward(const struct finder *f, uint64_t vaddr)
 		if (frees(f, mt_allocator_table_find(f->table, walk.imports[i])))
 			return true;
 	for (i = 0; i < walk.n_calls; i++) {
-		index = walk.calls[i].name ?
-			mt_allocator_table_find(f->table, walk.calls[i].name) :
-			function_at(f, walk.calls[i].vaddr);
+		index = walk.calls[i].vaddr ? function_at(f, walk.calls[i].vaddr) :
+			mt_allocator_table_find(f->table, walk.calls[i].name);
 		if (frees(f, index))
 			return true;
 	}

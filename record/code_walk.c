@@ -90,20 +90,19 @@ static bool step_a64(const uint8_t *code, size_t len, uint64_t vaddr, struct ste
 
 static uint16_t machine_of(const struct mt_elf_image *image)
 {
-	return image->machine;
+	return image->ehdr.e_machine;
 }
 
 static bool step_at(const struct mt_elf_image *image, uint64_t vaddr, struct step *ret_step)
 {
 	int64_t offset = mt_elf_image_offset(image, vaddr, PF_X);
-	const uint8_t *code;
+	uint8_t code[INSN_MAX];
 	size_t len;
 
 	if (offset < 0 || (uint64_t)offset >= image->size)
 		return false;
 	len = image->size - (size_t)offset < INSN_MAX ? image->size - (size_t)offset : INSN_MAX;
-	code = mt_elf_image_bytes(image, (uint64_t)offset, len);
-	if (!code)
+	if (!mt_elf_image_get(image, (uint64_t)offset, code, len))
 		return false;
 	switch (machine_of(image)) {
 	case EM_X86_64: return step_x86(code, len, vaddr, ret_step);
@@ -119,11 +118,10 @@ static uint64_t skip_landing_pad(const struct mt_elf_image *image, uint64_t vadd
 	static const uint8_t bti_c[] = { 0x5f, 0x24, 0x03, 0xd5 };
 	const uint8_t *pad = machine_of(image) == EM_AARCH64 ? bti_c : endbr64;
 	int64_t offset = mt_elf_image_offset(image, vaddr, PF_X);
-	const uint8_t *code = NULL;
+	uint8_t code[sizeof(endbr64)];
 
-	if (offset >= 0)
-		code = mt_elf_image_bytes(image, (uint64_t)offset, sizeof(endbr64));
-	if (!code || memcmp(code, pad, sizeof(endbr64)) != 0)
+	if (offset < 0 || !mt_elf_image_get(image, (uint64_t)offset, code, sizeof(code)) ||
+	    memcmp(code, pad, sizeof(code)) != 0)
 		return vaddr;
 	return vaddr + sizeof(endbr64);
 }
@@ -132,15 +130,11 @@ static uint64_t skip_landing_pad(const struct mt_elf_image *image, uint64_t vadd
 static bool plt_slot_a64(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_slot)
 {
 	int64_t offset = mt_elf_image_offset(image, vaddr, PF_X);
-	const uint8_t *code = NULL;
 	uint32_t insn[2];
 	uint64_t pages;
 
-	if (offset >= 0)
-		code = mt_elf_image_bytes(image, (uint64_t)offset, sizeof(insn));
-	if (!code)
+	if (offset < 0 || !mt_elf_image_get(image, (uint64_t)offset, insn, sizeof(insn)))
 		return false;
-	memcpy(insn, code, sizeof(insn));
 	/* adrp x16, page; ldr x17, [x16, offset]; add x16, x16, offset; br x17 */
 	if ((insn[0] & 0x9f00001f) != 0x90000010 || (insn[1] & 0xffc003ff) != 0xf9400211)
 		return false;
@@ -216,7 +210,7 @@ static void add_import(struct walker *w, uint64_t slot)
 	else if (import.vaddr)
 		add_jump(w, import.vaddr);
 	else if (walk->n_imports < MT_WALK_JUMPS_MAX)
-		walk->imports[walk->n_imports++] = import.name;
+		memcpy(walk->imports[walk->n_imports++], import.name, strlen(import.name) + 1);
 	else
 		walk->unknown = true;
 }
@@ -237,22 +231,19 @@ static void go(struct walker *w, uint64_t target)
 static void add_call(struct walker *w, uint64_t target)
 {
 	struct mt_code_walk *walk = w->walk;
-	struct mt_code_call call = { .vaddr = target };
 	struct mt_elf_import import;
 	uint64_t slot;
 
-	if (plt_slot(w->image, target, &slot)) {
-		if (!mt_elf_import_find(w->image, slot, &import)) {
-			walk->more_calls = true;
-			return;
-		}
-		call.vaddr = import.vaddr;
-		call.name = import.vaddr ? NULL : import.name;
-	}
-	if (walk->n_calls < MT_WALK_CALLS_MAX)
-		walk->calls[walk->n_calls++] = call;
-	else
+	import.vaddr = target;
+	import.name[0] = '\0';
+	if (walk->n_calls == MT_WALK_CALLS_MAX ||
+	    (plt_slot(w->image, target, &slot) && !mt_elf_import_find(w->image, slot, &import))) {
 		walk->more_calls = true;
+		return;
+	}
+	walk->calls[walk->n_calls].vaddr = import.vaddr;
+	memcpy(walk->calls[walk->n_calls].name, import.name, strlen(import.name) + 1);
+	walk->n_calls++;
 }
 
 static void end_of_step(struct walker *w, uint64_t vaddr, const struct step *step)
@@ -333,11 +324,11 @@ void mt_code_walk(const struct mt_elf_image *image, uint64_t vaddr, bool into,
 {
 	struct walker *w = calloc(1, sizeof(*w));
 
-	memset(ret_walk, 0, sizeof(*ret_walk));
-	if (!w) {
-		ret_walk->unknown = true;
+	ret_walk->n_returns = ret_walk->n_jumps = ret_walk->n_imports = ret_walk->n_calls = 0;
+	ret_walk->more_calls = false;
+	ret_walk->unknown = !w;
+	if (!w)
 		return;
-	}
 	w->image = image;
 	w->walk = ret_walk;
 	w->into = into;

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/elf_names.h"
+
 struct mt_elf_image;
 
 #define MT_WALK_RETURNS_MAX 64
@@ -22,7 +24,7 @@ struct mt_elf_image;
 /* A function that is called: in this file, or by its name in another one. */
 struct mt_code_call {
 	uint64_t vaddr;		/* 0: in another file */
-	const char *name;	/* NULL: in this one */
+	char name[MT_ELF_NAME_MAX];	/* there */
 };
 
 struct mt_code_walk {
@@ -30,7 +32,7 @@ struct mt_code_walk {
 	size_t n_returns;
 	uint64_t jumps[MT_WALK_JUMPS_MAX];	/* functions that end it with a jump to them */
 	size_t n_jumps;
-	const char *imports[MT_WALK_JUMPS_MAX];	/* the same, in other files; names */
+	char imports[MT_WALK_JUMPS_MAX][MT_ELF_NAME_MAX];	/* the same: names in other files */
 	size_t n_imports;
 	struct mt_code_call calls[MT_WALK_CALLS_MAX];	/* by direct calls */
 	size_t n_calls;
@@ -44,7 +46,10 @@ struct mt_code_walk {
  */
 bool mt_code_only_jumps(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_target);
 
-/* Walk the function at vaddr; into: also the functions it jumps to, if they are in this file. */
+/*
+ * Walk the function at vaddr; into: also the functions it jumps to, if they are in this file. Of
+ * ret_walk's arrays what is found is set.
+ */
 void mt_code_walk(const struct mt_elf_image *image, uint64_t vaddr, bool into,
 		  struct mt_code_walk *ret_walk);
 

@@ -1,12 +1,13 @@
 #include "record/elf_dynamic.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include "common/error.h"
 #include "record/elf_image.h"
 
 #define NEEDED_MAX 1024
+#define ENTRIES_MAX 65536u	/* of a segment */
+#define STRING_MAX 65536u	/* bytes: search paths can be long */
 
 struct mt_elf_dynamic {
 	char *interpreter;
@@ -14,6 +15,7 @@ struct mt_elf_dynamic {
 	char *runpath;
 	char **needed;
 	size_t n_needed;
+	size_t left;		/* bytes of text that may be added */
 };
 
 struct strings {
@@ -34,19 +36,45 @@ void mt_elf_dynamic_free(struct mt_elf_dynamic *dynamic)
 	free(dynamic);
 }
 
+const Elf64_Phdr *mt_elf_dynamic_segment(const struct mt_elf_image *image)
+{
+	const Elf64_Phdr *last = NULL;
+	size_t i;
+
+	for (i = 0; i < image->n_phdrs; i++)
+		if (image->phdrs[i].p_type == PT_DYNAMIC)
+			last = &image->phdrs[i];
+	return last;
+}
+
+bool mt_elf_dynamic_entry(const struct mt_elf_image *image, const Elf64_Phdr *phdr, size_t i,
+			  Elf64_Dyn *ret_entry)
+{
+	if (i >= phdr->p_filesz / sizeof(*ret_entry))
+		return false;
+	if (i >= ENTRIES_MAX) {
+		mt_elf_image_fail(image, -EFBIG);
+		return false;
+	}
+	return phdr->p_offset <= image->size &&
+	       mt_elf_image_get(image, phdr->p_offset + i * sizeof(*ret_entry), ret_entry,
+				sizeof(*ret_entry)) && ret_entry->d_tag != DT_NULL;
+}
+
 /* Where the dynamic section's strings are in the file. */
-static bool find_strings(const struct mt_elf_image *image, const Elf64_Dyn *entries, size_t n,
+static bool find_strings(const struct mt_elf_image *image, const Elf64_Phdr *phdr,
 			 struct strings *ret_strings)
 {
 	uint64_t addr = 0, size = 0;
+	Elf64_Dyn entry;
 	int64_t offset;
 	size_t i;
 
-	for (i = 0; i < n && entries[i].d_tag != DT_NULL; i++) {
-		if (entries[i].d_tag == DT_STRTAB)
-			addr = entries[i].d_un.d_ptr;
-		else if (entries[i].d_tag == DT_STRSZ)
-			size = entries[i].d_un.d_val;
+	for (i = 0; mt_elf_dynamic_entry(image, phdr, i, &entry); i++) {
+		if (entry.d_tag == DT_STRTAB)
+			addr = entry.d_un.d_ptr;
+		else if (entry.d_tag == DT_STRSZ)
+			size = entry.d_un.d_val;
 	}
 	offset = mt_elf_image_offset(image, addr, 0);
 	if (offset < 0 || !size)
@@ -56,9 +84,50 @@ static bool find_strings(const struct mt_elf_image *image, const Elf64_Dyn *entr
 	return true;
 }
 
-static int add_needed(struct mt_elf_dynamic *dynamic, const char *name)
+static bool take(const struct mt_elf_image *image, struct mt_elf_dynamic *dynamic, size_t text)
+{
+	if (text > dynamic->left) {
+		dynamic->left = 0;
+		mt_elf_image_fail(image, -EFBIG);
+		return false;
+	}
+	dynamic->left -= text;
+	return true;
+}
+
+/* A copy in *field; there is none of what is none, and for what is too long the image fails. */
+static int add_string(const struct mt_elf_image *image, const struct strings *strings,
+		      uint64_t offset, struct mt_elf_dynamic *dynamic, char **field)
+{
+	char *text, *copy = NULL;
+	int err = 0, len;
+
+	if (!take(image, dynamic, 1))
+		return 0;
+	text = malloc(STRING_MAX);
+	if (!text)
+		return -ENOMEM;
+	len = mt_elf_image_string(image, strings->table, strings->size, offset, text, STRING_MAX);
+	/* Text that is read counts, whether or not it ends. */
+	if (len == -E2BIG)
+		mt_elf_image_fail(image, -EFBIG);
+	if (take(image, dynamic, len < 0 ? STRING_MAX : (size_t)len) && len >= 0) {
+		copy = strdup(text);
+		err = copy ? 0 : -ENOMEM;
+	}
+	if (copy) {
+		free(*field);
+		*field = copy;
+	}
+	free(text);
+	return err;
+}
+
+static int add_needed(const struct mt_elf_image *image, const struct strings *strings,
+		      uint64_t offset, struct mt_elf_dynamic *dynamic)
 {
 	char **needed;
+	int err;
 
 	if (dynamic->n_needed == NEEDED_MAX)
 		return 0;
@@ -66,70 +135,62 @@ static int add_needed(struct mt_elf_dynamic *dynamic, const char *name)
 	if (!needed)
 		return -ENOMEM;
 	dynamic->needed = needed;
-	dynamic->needed[dynamic->n_needed] = strdup(name);
-	if (!dynamic->needed[dynamic->n_needed])
-		return -ENOMEM;
-	dynamic->n_needed++;
-	return 0;
+	needed += dynamic->n_needed;
+	*needed = NULL;
+	err = add_string(image, strings, offset, dynamic, needed);
+	dynamic->n_needed += *needed != NULL;
+	return err;
 }
 
-static int set_string(char **field, const char *text)
-{
-	free(*field);
-	*field = strdup(text);
-	return *field ? 0 : -ENOMEM;
-}
-
-static int read_entries(const struct mt_elf_image *image, const Elf64_Dyn *entries, size_t n,
+static int read_entries(const struct mt_elf_image *image, const Elf64_Phdr *phdr,
 			struct mt_elf_dynamic *dynamic)
 {
 	struct strings strings;
-	const char *text;
+	Elf64_Dyn entry;
 	size_t i;
 	int err = 0;
 
-	if (!find_strings(image, entries, n, &strings))
+	if (!find_strings(image, phdr, &strings))
 		return 0;
-	for (i = 0; i < n && entries[i].d_tag != DT_NULL && !err; i++) {
-		if (entries[i].d_tag != DT_NEEDED && entries[i].d_tag != DT_RPATH &&
-		    entries[i].d_tag != DT_RUNPATH)
-			continue;
-		text = mt_elf_image_string(image, strings.table, strings.size,
-					   entries[i].d_un.d_val);
-		if (!text)
-			continue;
-		if (entries[i].d_tag == DT_NEEDED)
-			err = add_needed(dynamic, text);
-		else if (entries[i].d_tag == DT_RPATH)
-			err = set_string(&dynamic->rpath, text);
-		else
-			err = set_string(&dynamic->runpath, text);
+	for (i = 0; !err && mt_elf_dynamic_entry(image, phdr, i, &entry); i++) {
+		if (entry.d_tag == DT_NEEDED)
+			err = add_needed(image, &strings, entry.d_un.d_val, dynamic);
+		else if (entry.d_tag == DT_RPATH)
+			err = add_string(image, &strings, entry.d_un.d_val, dynamic,
+					 &dynamic->rpath);
+		else if (entry.d_tag == DT_RUNPATH)
+			err = add_string(image, &strings, entry.d_un.d_val, dynamic,
+					 &dynamic->runpath);
 	}
 	return err;
 }
 
+/* Of several the first, as to the kernel. */
+static const Elf64_Phdr *find_interpreter(const struct mt_elf_image *image)
+{
+	size_t i;
+
+	for (i = 0; i < image->n_phdrs; i++)
+		if (image->phdrs[i].p_type == PT_INTERP)
+			return &image->phdrs[i];
+	return NULL;
+}
+
+/* The interpreter first: that text is left for it. */
 static int read_headers(const struct mt_elf_image *image, struct mt_elf_dynamic *dynamic)
 {
-	const char *interpreter;
-	const void *entries;
-	size_t i;
+	const Elf64_Phdr *interpreter = find_interpreter(image);
+	const Elf64_Phdr *segment = mt_elf_dynamic_segment(image);
+	struct strings strings;
 	int err = 0;
 
-	for (i = 0; i < image->n_phdrs && !err; i++) {
-		const Elf64_Phdr *phdr = &image->phdrs[i];
-
-		if (phdr->p_type == PT_INTERP) {
-			interpreter = mt_elf_image_string(image, phdr->p_offset, phdr->p_filesz, 0);
-			if (interpreter)
-				err = set_string(&dynamic->interpreter, interpreter);
-		} else if (phdr->p_type == PT_DYNAMIC) {
-			entries = mt_elf_image_range(image, phdr->p_offset, phdr->p_filesz);
-			if (entries)
-				err = read_entries(image, entries,
-						   phdr->p_filesz / sizeof(Elf64_Dyn), dynamic);
-		}
+	if (interpreter) {
+		strings = (struct strings){ interpreter->p_offset, interpreter->p_filesz };
+		err = add_string(image, &strings, 0, dynamic, &dynamic->interpreter);
 	}
-	return err;
+	if (!err && segment)
+		err = read_entries(image, segment, dynamic);
+	return err ? err : mt_elf_image_failed(image);
 }
 
 int mt_elf_dynamic_read(int fd, struct mt_elf_dynamic **ret_dynamic)
@@ -142,6 +203,8 @@ int mt_elf_dynamic_read(int fd, struct mt_elf_dynamic **ret_dynamic)
 	if (err)
 		return err;
 	dynamic = calloc(1, sizeof(*dynamic));
+	if (dynamic)
+		dynamic->left = MT_ELF_DYNAMIC_TEXT_MAX;
 	err = dynamic ? read_headers(&image, dynamic) : -ENOMEM;
 	mt_elf_image_close(&image);
 	if (err) {

@@ -2,6 +2,9 @@
 
 #include "record/elf_image.h"
 
+#define AUGMENTATION_MAX 16	/* usual ones are "zR" and "zPLR" */
+#define LEB_MAX 10		/* bytes of a number of 64 bits */
+
 #define PE_ABSPTR 0x00
 #define PE_UDATA4 0x03
 #define PE_UDATA8 0x04
@@ -39,23 +42,21 @@ static bool skip(struct cursor *cur, size_t n)
 
 static bool take(struct cursor *cur, void *to, size_t n)
 {
-	const uint8_t *from = mt_elf_image_bytes(cur->image, cur->at, n);
-
-	if (!from || !skip(cur, n))
-		return false;
-	memcpy(to, from, n);
-	return true;
+	return mt_elf_image_get(cur->image, cur->at, to, n) && skip(cur, n);
 }
 
 static bool skip_leb(struct cursor *cur)
 {
 	uint8_t byte;
+	int i;
 
-	do {
+	for (i = 0; i < LEB_MAX; i++) {
 		if (!take(cur, &byte, 1))
 			return false;
-	} while (byte & 0x80);
-	return true;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
 }
 
 static size_t encoded_size(uint8_t encoding)
@@ -76,15 +77,14 @@ static size_t encoded_size(uint8_t encoding)
 static bool fde_encoding(const struct mt_elf_image *image, uint64_t cie, uint8_t *ret_encoding)
 {
 	struct cursor cur = cursor_at(image, cie);
-	const char *augmentation;
+	char text[AUGMENTATION_MAX], *augmentation = text;
 	uint32_t length, id;
 	uint8_t version, encoding = 0, personality;
 
 	if (!take(&cur, &length, 4) || !take(&cur, &id, 4) || id != 0 || !take(&cur, &version, 1))
 		return false;
-	augmentation = mt_elf_image_string(image, cur.at, cur.end - cur.at, 0);
-	if (!augmentation || !skip(&cur, strlen(augmentation) + 1) || !skip_leb(&cur) ||
-	    !skip_leb(&cur) || !skip_leb(&cur))
+	if (mt_elf_image_string(image, cur.at, cur.end - cur.at, 0, text, sizeof(text)) < 0 ||
+	    !skip(&cur, strlen(text) + 1) || !skip_leb(&cur) || !skip_leb(&cur) || !skip_leb(&cur))
 		return false;
 	if (*augmentation == 'z' && !skip_leb(&cur))
 		return false;
@@ -223,16 +223,16 @@ static bool take_address(struct cursor *cur, uint8_t encoding, uint64_t vaddr,
 static bool search_frames(const struct mt_elf_image *image, uint64_t vaddr, uint64_t *ret_start,
 			  uint64_t *ret_end)
 {
-	const Elf64_Shdr *section = mt_elf_image_section(image, ".eh_frame");
 	uint64_t at, end, cie, known = 0, start, size;
 	uint32_t length, distance;
 	uint8_t encoding = 0;
+	Elf64_Shdr section;
 	struct cursor cur;
 
-	if (!section || section->sh_size > image->size)
+	if (!mt_elf_image_section(image, ".eh_frame", &section) || section.sh_size > image->size)
 		return false;
-	at = section->sh_addr;
-	end = at + section->sh_size;
+	at = section.sh_addr;
+	end = at + section.sh_size;
 	for (; at < end; at += 4 + (uint64_t)length) {
 		cur = cursor_at(image, at);
 		if (!take(&cur, &length, 4) || length == 0 || length == UINT32_MAX ||

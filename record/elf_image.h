@@ -1,34 +1,41 @@
 /*
- * record/elf_image.h - a 64-bit little-endian ELF file and checked access to its tables.
+ * record/elf_image.h - a 64-bit little-endian ELF file and checked access to its parts.
  *
- * A file is read where it is looked at, each part once: it may be cut or overwritten any moment,
- * and what has been checked stays as it was checked. What is cut off meanwhile reads as zeros.
+ * Of a file of any size, few parts are in memory at a time: whatever is asked for is copied, and
+ * what has been checked is the copy. The file may be cut or overwritten any moment, and say another
+ * thing when it is asked again. What is cut off meanwhile reads as zeros.
  */
 #ifndef MT_ELF_IMAGE_H
 #define MT_ELF_IMAGE_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/event.h"
 
+/* As many as Linux accepts of a program: 64 KiB. Of a file with more, none is looked at. */
+#define MT_ELF_PHDRS_MAX (65536u / sizeof(Elf64_Phdr))
+
 struct mt_elf_image {
-	const uint8_t *bytes;		/* by mt_elf_image_bytes() only */
+	const uint8_t *bytes;		/* NULL: in the file */
 	size_t size;
 	struct mt_elf_file *file;	/* NULL: all of it is in memory */
-	uint16_t machine;		/* e_machine */
+	Elf64_Ehdr ehdr;
 	const Elf64_Phdr *phdrs;	/* NULL if there are none that lie in the file */
 	size_t n_phdrs;
-	const Elf64_Shdr *shdrs;
-	size_t n_shdrs;
+	size_t n_shdrs;			/* 0 if they do not lie in the file */
 };
 
-/* The same for an image in memory, which is borrowed. 0, -MT_E_NOT_ELF. */
+/* An image in memory, which is borrowed and aligned to 8. 0, -MT_E_NOT_ELF. */
 int mt_elf_image_read(const void *bytes, size_t size, struct mt_elf_image *ret_image);
 
-/* The most of one file that is in memory at once: what takes more is not found. */
-#define MT_ELF_IMAGE_READ_MAX (48u << 20)
+/* An open file takes no more memory than this, and none that has not been used. */
+#define MT_ELF_IMAGE_HELD_MAX (640u << 10)
+
+/* What is read of one in all, parts that are read anew included; then nothing is any more. */
+#define MT_ELF_IMAGE_READ_MAX (4ull << 30)
 
 /*
  * The file at fd, which is borrowed until the image is closed. 0, -MT_E_NOT_ELF; -errno also where
@@ -37,16 +44,12 @@ int mt_elf_image_read(const void *bytes, size_t size, struct mt_elf_image *ret_i
 int mt_elf_image_open(int fd, struct mt_elf_image *ret_image);
 void mt_elf_image_close(struct mt_elf_image *image);
 
-/* Bytes [offset, offset + size) of the file, NULL unless all of them are in it and can be read. */
-const uint8_t *mt_elf_image_bytes(const struct mt_elf_image *image, uint64_t offset,
-				  uint64_t size);
-
-/* The same, NULL also unless they are aligned to 8. */
-const void *mt_elf_image_range(const struct mt_elf_image *image, uint64_t offset, uint64_t size);
+/* Copies bytes [offset, offset + n); false unless all of them are in the file and can be read. */
+bool mt_elf_image_get(const struct mt_elf_image *image, uint64_t offset, void *ret_bytes, size_t n);
 
 /*
- * Copies up to n bytes at offset: how many, fewer where the file ends or cannot be read. They may
- * be others the next time.
+ * For what is read once, from its start to its end, in pieces that are worth a system call: copies
+ * up to n bytes at offset. How many, fewer where the file ends or cannot be read.
  */
 size_t mt_elf_image_copy(const struct mt_elf_image *image, uint64_t offset, void *ret_bytes,
 			 size_t n);
@@ -60,12 +63,18 @@ int mt_elf_image_failed(const struct mt_elf_image *image);
 /* Says so of a part that is not asked for. */
 void mt_elf_image_fail(const struct mt_elf_image *image, int err);
 
-/* The string at offset of a string table of the file, NULL unless it ends inside the table. */
-const char *mt_elf_image_string(const struct mt_elf_image *image, uint64_t table, uint64_t size,
-				uint64_t offset);
+/*
+ * The string at offset of a string table of the file: its length. -EINVAL unless it ends inside
+ * the table and can be read; -E2BIG if it is longer than n - 1 bytes.
+ */
+int mt_elf_image_string(const struct mt_elf_image *image, uint64_t table, uint64_t size,
+			uint64_t offset, char *ret_text, size_t n);
 
-/* The first section of this name, NULL if there is none. */
-const Elf64_Shdr *mt_elf_image_section(const struct mt_elf_image *image, const char *name);
+/* Section header i, below n_shdrs. */
+bool mt_elf_image_section_at(const struct mt_elf_image *image, size_t i, Elf64_Shdr *ret_shdr);
+
+/* The first section of this name; false if there is none. */
+bool mt_elf_image_section(const struct mt_elf_image *image, const char *name, Elf64_Shdr *ret_shdr);
 
 /* File offset of a virtual address whose byte comes from the file, -1 if there is none. */
 int64_t mt_elf_image_offset(const struct mt_elf_image *image, uint64_t vaddr, uint32_t flags);

@@ -1,8 +1,12 @@
 #include "record/elf_imports.h"
 
+#include <errno.h>
+
+#include "record/elf_dynamic.h"
 #include "record/elf_image.h"
 
 #define RELA_MAX 1000000u
+#define RELAS_AT_ONCE 128u
 #define R_X86_64_RELATIVE_ 8
 #define R_AARCH64_RELATIVE_ 1027
 
@@ -19,46 +23,49 @@ struct dynamic {
 static bool read_dynamic(const struct mt_elf_image *image, struct dynamic *ret_dynamic)
 {
 	struct dynamic dynamic = {};
-	const Elf64_Dyn *entry;
-	size_t i, n;
+	Elf64_Dyn entry;
+	const Elf64_Phdr *segment = mt_elf_dynamic_segment(image);
+	size_t i;
 
-	for (i = 0; i < image->n_phdrs && image->phdrs[i].p_type != PT_DYNAMIC; i++)
-		;
-	if (i == image->n_phdrs)
+	if (!segment)
 		return false;
-	entry = mt_elf_image_range(image, image->phdrs[i].p_offset, image->phdrs[i].p_filesz);
-	n = image->phdrs[i].p_filesz / sizeof(*entry);
-	if (!entry)
-		return false;
-	for (i = 0; i < n && entry->d_tag != DT_NULL; i++, entry++) {
-		switch (entry->d_tag) {
-		case DT_RELA: dynamic.rela = entry->d_un.d_ptr; break;
-		case DT_RELASZ: dynamic.rela_size = entry->d_un.d_val; break;
-		case DT_JMPREL: dynamic.jmprel = entry->d_un.d_ptr; break;
-		case DT_PLTRELSZ: dynamic.jmprel_size = entry->d_un.d_val; break;
-		case DT_SYMTAB: dynamic.symtab = entry->d_un.d_ptr; break;
-		case DT_STRTAB: dynamic.strtab = entry->d_un.d_ptr; break;
-		case DT_STRSZ: dynamic.strtab_size = entry->d_un.d_val; break;
+	for (i = 0; mt_elf_dynamic_entry(image, segment, i, &entry); i++) {
+		switch (entry.d_tag) {
+		case DT_RELA: dynamic.rela = entry.d_un.d_ptr; break;
+		case DT_RELASZ: dynamic.rela_size = entry.d_un.d_val; break;
+		case DT_JMPREL: dynamic.jmprel = entry.d_un.d_ptr; break;
+		case DT_PLTRELSZ: dynamic.jmprel_size = entry.d_un.d_val; break;
+		case DT_SYMTAB: dynamic.symtab = entry.d_un.d_ptr; break;
+		case DT_STRTAB: dynamic.strtab = entry.d_un.d_ptr; break;
+		case DT_STRSZ: dynamic.strtab_size = entry.d_un.d_val; break;
 		}
 	}
 	*ret_dynamic = dynamic;
 	return true;
 }
 
-static const Elf64_Rela *find_rela(const struct mt_elf_image *image, uint64_t table, uint64_t size,
-				   uint64_t slot)
+static bool find_rela(const struct mt_elf_image *image, uint64_t table, uint64_t size,
+		      uint64_t slot, Elf64_Rela *ret_rela)
 {
 	int64_t offset = size ? mt_elf_image_offset(image, table, 0) : -1;
-	const Elf64_Rela *rela;
-	size_t i, n = size / sizeof(*rela);
+	size_t i, k, some, n = size / sizeof(*ret_rela);
+	Elf64_Rela relas[RELAS_AT_ONCE];
 
-	rela = offset < 0 ? NULL : mt_elf_image_range(image, (uint64_t)offset, n * sizeof(*rela));
-	if (!rela || n > RELA_MAX)
-		return NULL;
-	for (i = 0; i < n; i++)
-		if (rela[i].r_offset == slot)
-			return &rela[i];
-	return NULL;
+	if (offset < 0 || n > RELA_MAX)
+		return false;
+	for (i = 0; i < n; i += some) {
+		some = n - i < RELAS_AT_ONCE ? n - i : RELAS_AT_ONCE;
+		if (!mt_elf_image_get(image, (uint64_t)offset + i * sizeof(*relas), relas,
+				      some * sizeof(*relas)))
+			return false;
+		for (k = 0; k < some; k++) {
+			if (relas[k].r_offset != slot)
+				continue;
+			*ret_rela = relas[k];
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool read_symbol(const struct mt_elf_image *image, const struct dynamic *dynamic,
@@ -67,20 +74,20 @@ static bool read_symbol(const struct mt_elf_image *image, const struct dynamic *
 	uint64_t index = ELF64_R_SYM(rela->r_info);
 	int64_t symtab = mt_elf_image_offset(image, dynamic->symtab, 0);
 	int64_t strtab = mt_elf_image_offset(image, dynamic->strtab, 0);
-	const Elf64_Sym *symbol;
-	const char *name;
+	Elf64_Sym symbol;
+	int len;
 
-	if (symtab < 0 || strtab < 0 || index > image->size / sizeof(*symbol))
+	if (symtab < 0 || strtab < 0 || index > image->size / sizeof(symbol) ||
+	    !mt_elf_image_get(image, (uint64_t)symtab + index * sizeof(symbol), &symbol,
+			      sizeof(symbol)))
 		return false;
-	symbol = mt_elf_image_range(image, (uint64_t)symtab + index * sizeof(*symbol),
-				    sizeof(*symbol));
-	if (!symbol)
+	len = mt_elf_image_string(image, (uint64_t)strtab, dynamic->strtab_size, symbol.st_name,
+				  ret_import->name, sizeof(ret_import->name));
+	if (len < 0 && len != -E2BIG)
 		return false;
-	name = mt_elf_image_string(image, (uint64_t)strtab, dynamic->strtab_size, symbol->st_name);
-	if (!name)
-		return false;
-	ret_import->name = name;
-	ret_import->vaddr = symbol->st_shndx == SHN_UNDEF ? 0 : symbol->st_value;
+	if (len < 0)
+		ret_import->name[0] = '\0';
+	ret_import->vaddr = symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
 	return true;
 }
 
@@ -88,23 +95,19 @@ bool mt_elf_import_find(const struct mt_elf_image *image, uint64_t slot,
 			struct mt_elf_import *ret_import)
 {
 	struct dynamic dynamic;
-	const Elf64_Rela *rela;
+	Elf64_Rela rela;
 	uint64_t type;
 
-	if (!read_dynamic(image, &dynamic))
+	if (!read_dynamic(image, &dynamic) ||
+	    (!find_rela(image, dynamic.jmprel, dynamic.jmprel_size, slot, &rela) &&
+	     !find_rela(image, dynamic.rela, dynamic.rela_size, slot, &rela)))
 		return false;
-	rela = find_rela(image, dynamic.jmprel, dynamic.jmprel_size, slot);
-	if (!rela)
-		rela = find_rela(image, dynamic.rela, dynamic.rela_size, slot);
-	if (!rela)
+	type = ELF64_R_TYPE(rela.r_info);
+	if (ELF64_R_SYM(rela.r_info))
+		return read_symbol(image, &dynamic, &rela, ret_import);
+	if (type != R_X86_64_RELATIVE_ && type != R_AARCH64_RELATIVE_)
 		return false;
-	type = ELF64_R_TYPE(rela->r_info);
-	if (!ELF64_R_SYM(rela->r_info)) {
-		if (type != R_X86_64_RELATIVE_ && type != R_AARCH64_RELATIVE_)
-			return false;
-		ret_import->name = "";
-		ret_import->vaddr = (uint64_t)rela->r_addend;
-		return true;
-	}
-	return read_symbol(image, &dynamic, rela, ret_import);
+	ret_import->name[0] = '\0';
+	ret_import->vaddr = (uint64_t)rela.r_addend;
+	return true;
 }

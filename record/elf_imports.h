@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/elf_names.h"
+
 struct mt_elf_image;
 
 struct mt_elf_import {
-	const char *name;	/* borrowed from the image; "" if the slot has none */
+	char name[MT_ELF_NAME_MAX];	/* "" if the slot has none, or one that has no room */
 	uint64_t vaddr;		/* of the function, if this file defines it; else 0 */
 };
 

@@ -1,8 +1,8 @@
 /*
  * record/elf_symbols.h - where named functions of an ELF file are.
  *
- * Reads .dynsym and .symtab directly (gABI chapters 4 and 5); the file is hostile. Needs no
- * build-id, no DWARF, no library.
+ * Reads .dynsym and .symtab directly (gABI chapters 4 and 5), in pieces; the file is hostile. Needs
+ * no build-id, no DWARF, no library.
  */
 #ifndef MT_ELF_SYMBOLS_H
 #define MT_ELF_SYMBOLS_H
@@ -14,9 +14,9 @@
 struct mt_elf_image;
 
 /*
- * For each of names (sorted by strcmp) the virtual address of the defined function of that name,
- * 0 if there is none. A name with several versions gives the last one seen in .dynsym, whose
- * aliases mostly share an address. True: the file has a table of its own functions (.symtab).
+ * For each of names (below MT_ELF_NAME_MAX bytes) the virtual address of the defined function of
+ * that name, 0 if there is none. A name with several versions gives the last one seen in .dynsym,
+ * whose aliases mostly share an address. True: the file has a table of its own functions (.symtab).
  */
 bool mt_elf_find_functions(const struct mt_elf_image *image, const char *const *names, size_t n,
 			   uint64_t *ret_vaddrs);

@@ -1,5 +1,6 @@
 #include "record/opaque_program.h"
 
+#include "record/elf_dynamic.h"
 #include "record/elf_image.h"
 
 static bool has_segment(const struct mt_elf_image *image, uint32_t type)
@@ -14,34 +15,29 @@ static bool has_segment(const struct mt_elf_image *image, uint32_t type)
 
 static bool is_position_independent_program(const struct mt_elf_image *image)
 {
-	const Elf64_Dyn *entry;
-	size_t i, k;
+	const Elf64_Phdr *segment = mt_elf_dynamic_segment(image);
+	Elf64_Dyn entry;
+	size_t i;
 
-	for (i = 0; i < image->n_phdrs; i++) {
-		const Elf64_Phdr *phdr = &image->phdrs[i];
-
-		entry = phdr->p_type != PT_DYNAMIC ? NULL :
-			mt_elf_image_range(image, phdr->p_offset, phdr->p_filesz);
-		for (k = 0; entry && k < phdr->p_filesz / sizeof(*entry); k++)
-			if (entry[k].d_tag == DT_FLAGS_1)
-				return entry[k].d_un.d_val & DF_1_PIE;
-	}
+	for (i = 0; segment && mt_elf_dynamic_entry(image, segment, i, &entry); i++)
+		if (entry.d_tag == DT_FLAGS_1)
+			return entry.d_un.d_val & DF_1_PIE;
 	return false;
 }
 
 /* The table of its functions, which strip leaves. */
 static bool is_go(const struct mt_elf_image *image)
 {
-	return mt_elf_image_section(image, ".gopclntab") ||
-	       mt_elf_image_section(image, ".data.rel.ro.gopclntab");
+	Elf64_Shdr shdr;
+
+	return mt_elf_image_section(image, ".gopclntab", &shdr) ||
+	       mt_elf_image_section(image, ".data.rel.ro.gopclntab", &shdr);
 }
 
 static bool is_static_program(const struct mt_elf_image *image)
 {
-	const Elf64_Ehdr *ehdr = mt_elf_image_range(image, 0, sizeof(*ehdr));
-
 	return !has_segment(image, PT_INTERP) &&
-	       ((ehdr && ehdr->e_type == ET_EXEC) || is_position_independent_program(image));
+	       (image->ehdr.e_type == ET_EXEC || is_position_independent_program(image));
 }
 
 const char *mt_program_unseen(const struct mt_elf_image *image, bool has_symbols,

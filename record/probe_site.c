@@ -332,7 +332,7 @@ void mt_probe_sites_choose(int fd, bool move, struct mt_probe *probes, size_t n)
 	if (!n || mt_elf_image_open(fd, &image))
 		return;
 	moves = calloc(n, sizeof(*moves));
-	for (i = 0; moves && i < image.n_phdrs && image.machine == EM_X86_64; i++) {
+	for (i = 0; moves && i < image.n_phdrs && image.ehdr.e_machine == EM_X86_64; i++) {
 		const Elf64_Phdr *phdr = &image.phdrs[i];
 		struct code code = {
 			.image = &image, .start = phdr->p_offset,

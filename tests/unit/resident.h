@@ -25,6 +25,25 @@ static inline size_t resident_bytes(void)
 	return kib << 10;
 }
 
+/* The most of it at one time since the process began. */
+static inline size_t highest_bytes(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	size_t high = 0, other = 0, kib;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "VmHWM: %zu kB", &kib) == 1)
+			high = kib;
+		if (sscanf(line, "RssFile: %zu kB", &kib) == 1 ||
+		    sscanf(line, "RssShmem: %zu kB", &kib) == 1)
+			other += kib;
+	}
+	if (file)
+		fclose(file);
+	return (high - other) << 10;
+}
+
 /*
  * The same for what is allocated and freed in large pieces: the address sanitizer keeps freed ones
  * committed, up to 256 MB, to catch their use.

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -170,6 +171,57 @@ Test(elf_image, a_file_may_be_cut_and_grow_again_at_any_time)
 	free(bytes);
 }
 
+/* Bytes in parts, over their ends and out of order, are those of the file. */
+Test(elf_image, parts_are_what_the_file_has)
+{
+	struct mt_elf_image image;
+	uint8_t some[50000];
+	size_t size, at, n, i;
+	uint8_t *bytes = read_bytes(LIBC, &size);
+	int fd = open(LIBC, O_RDONLY);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(mt_elf_image_open(fd, &image), 0);
+	for (i = 0; i < 3000; i++) {
+		at = i * 1000003 % size;
+		n = i * 7919 % sizeof(some);
+		if (n > size - at) {
+			cr_assert_not(mt_elf_image_get(&image, at, some, n));
+			n = size - at;
+		}
+		cr_assert(mt_elf_image_get(&image, at, some, n));
+		cr_assert_eq(memcmp(some, bytes + at, n), 0, "%zu, %zu", at, n);
+	}
+	cr_assert_not(mt_elf_image_get(&image, UINT64_MAX, some, 2));
+	cr_assert_not(mt_elf_image_get(&image, size, some, 1));
+	cr_assert_eq(mt_elf_image_failed(&image), 0);
+	mt_elf_image_close(&image);
+	close(fd);
+	free(bytes);
+}
+
+/* Strings that end at the table's end, at the room's, or nowhere. */
+Test(elf_image, strings_end_in_their_table)
+{
+	static uint64_t file[64];
+	struct mt_elf_image image;
+	char *texts = (char *)&file[16], text[8];
+
+	memcpy(file, ELFMAG "\2\1\1", 7);
+	memcpy(texts, "a\0sevenxx\0eightxxx", 19);
+	cr_assert_eq(mt_elf_image_read(file, sizeof(file), &image), 0);
+	cr_expect_eq(mt_elf_image_string(&image, 128, 19, 0, text, sizeof(text)), 1);
+	cr_expect_str_eq(text, "a");
+	cr_expect_eq(mt_elf_image_string(&image, 128, 19, 2, text, sizeof(text)), 7);
+	cr_expect_str_eq(text, "sevenxx");
+	cr_expect_eq(mt_elf_image_string(&image, 128, 19, 9, text, sizeof(text)), 0);
+	cr_expect_eq(mt_elf_image_string(&image, 128, 19, 10, text, sizeof(text)), -E2BIG);
+	cr_expect_eq(mt_elf_image_string(&image, 128, 18, 10, text, sizeof(text)), -EINVAL);
+	cr_expect_eq(mt_elf_image_string(&image, 128, 19, 19, text, sizeof(text)), -EINVAL);
+	cr_expect_eq(mt_elf_image_string(&image, 128, UINT64_MAX, 0, text, 8), -EINVAL);
+	cr_expect_eq(mt_elf_image_string(&image, UINT64_MAX, 19, 0, text, 8), -EINVAL);
+}
+
 /* Every range of the file, compared with readelf's; how many there are. */
 static int compare_ranges(const struct mt_elf_image *image, const char *path)
 {
@@ -239,16 +291,15 @@ Test(elf_frames, hostile_entries_are_survived)
 	static const uint8_t values[] = { 0, 1, 0x1c, 0x7f, 0x80, 0xff };
 	size_t size, i, v, at;
 	uint8_t *bytes = read_without_table("/bin/true", &size), old;
-	const Elf64_Shdr *section;
 	struct mt_elf_image image;
 	uint64_t start, end;
+	Elf64_Shdr section;
 
 	cr_assert_eq(mt_elf_image_read(bytes, size, &image), 0);
-	section = mt_elf_image_section(&image, ".eh_frame");
-	cr_assert_not_null(section);
-	cr_assert_null(mt_elf_image_section(&image, ".nothing"));
-	at = section->sh_offset;
-	for (i = 0; i < 400 && i < section->sh_size; i++)
+	cr_assert(mt_elf_image_section(&image, ".eh_frame", &section));
+	cr_assert_not(mt_elf_image_section(&image, ".nothing", &section));
+	at = section.sh_offset;
+	for (i = 0; i < 400 && i < section.sh_size; i++)
 		for (v = 0; v < MT_ARRAY_SIZE(values); v++) {
 			old = bytes[at + i];
 			bytes[at + i] = values[v];
