@@ -139,6 +139,8 @@ $(O)/fuzz/fuzz_record_%: $(O)/tests/fuzz/fuzz_record_%.o $(O)/record/%.o $(O)/re
 		$(call pkg_libs,$(PKGS_common)) -o $@
 
 $(O)/fuzz/fuzz_record_frame_row: $(O)/record/remote_memory.o
+$(O)/fuzz/fuzz_record_allocators: $(RECORD_LIB)
+$(O)/fuzz/fuzz_record_allocators: LDFLAGS += $(call pkg_libs,$(PKGS_record))
 
 # Benchmarks: tests/bench/bench_<what>.c is one program each and prints its figures.
 BENCH := $(patsubst tests/bench/%.c,$(O)/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))
