@@ -165,21 +165,10 @@ static int read_entries(const struct mt_elf_image *image, const Elf64_Phdr *phdr
 	return err;
 }
 
-/* Of several the first, as to the kernel. */
-static const Elf64_Phdr *find_interpreter(const struct mt_elf_image *image)
-{
-	size_t i;
-
-	for (i = 0; i < image->n_phdrs; i++)
-		if (image->phdrs[i].p_type == PT_INTERP)
-			return &image->phdrs[i];
-	return NULL;
-}
-
-/* The interpreter first: that text is left for it. */
+/* The interpreter first, so that text is left for it; of several the first, as to the kernel. */
 static int read_headers(const struct mt_elf_image *image, struct mt_elf_dynamic *dynamic)
 {
-	const Elf64_Phdr *interpreter = find_interpreter(image);
+	const Elf64_Phdr *interpreter = mt_elf_image_segment(image, PT_INTERP);
 	const Elf64_Phdr *segment = mt_elf_dynamic_segment(image);
 	struct strings strings;
 	int err = 0;

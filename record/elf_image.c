@@ -204,6 +204,16 @@ bool mt_elf_image_section(const struct mt_elf_image *image, const char *name, El
 	return false;
 }
 
+const Elf64_Phdr *mt_elf_image_segment(const struct mt_elf_image *image, uint32_t type)
+{
+	size_t i;
+
+	for (i = 0; i < image->n_phdrs; i++)
+		if (image->phdrs[i].p_type == type)
+			return &image->phdrs[i];
+	return NULL;
+}
+
 int64_t mt_elf_image_offset(const struct mt_elf_image *image, uint64_t vaddr, uint32_t flags)
 {
 	size_t i;

@@ -76,6 +76,9 @@ bool mt_elf_image_section_at(const struct mt_elf_image *image, size_t i, Elf64_S
 /* The first section of this name; false if there is none. */
 bool mt_elf_image_section(const struct mt_elf_image *image, const char *name, Elf64_Shdr *ret_shdr);
 
+/* The first program header of this type; NULL: there is none. */
+const Elf64_Phdr *mt_elf_image_segment(const struct mt_elf_image *image, uint32_t type);
+
 /* File offset of a virtual address whose byte comes from the file, -1 if there is none. */
 int64_t mt_elf_image_offset(const struct mt_elf_image *image, uint64_t vaddr, uint32_t flags);
 

@@ -3,16 +3,6 @@
 #include "record/elf_dynamic.h"
 #include "record/elf_image.h"
 
-static bool has_segment(const struct mt_elf_image *image, uint32_t type)
-{
-	size_t i;
-
-	for (i = 0; i < image->n_phdrs; i++)
-		if (image->phdrs[i].p_type == type)
-			return true;
-	return false;
-}
-
 static bool is_position_independent_program(const struct mt_elf_image *image)
 {
 	const Elf64_Phdr *segment = mt_elf_dynamic_segment(image);
@@ -36,7 +26,7 @@ static bool is_go(const struct mt_elf_image *image)
 
 static bool is_static_program(const struct mt_elf_image *image)
 {
-	return !has_segment(image, PT_INTERP) &&
+	return !mt_elf_image_segment(image, PT_INTERP) &&
 	       (image->ehdr.e_type == ET_EXEC || is_position_independent_program(image));
 }
 

@@ -88,7 +88,7 @@ static void finish(struct mt_recorder *rec, struct mt_recording *ret_recording)
 
 	mt_pipeline_end(rec->pipeline);
 	mt_stopped_end(rec->programs);
-	if (rec->interrupts >= 2 || rec->stop || rec->duration_over)
+	if (mt_recorder_asked_to_end(rec))
 		heed_signals(rec);
 	mt_attach_worker_report_missing(rec->worker);
 	mt_recorder_finish_commands(rec);

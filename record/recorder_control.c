@@ -93,15 +93,7 @@ static bool are_held_up(const struct mt_recorder *rec)
 	       (!mt_marks_have_room(rec->marks) && !mt_pipeline_failed(rec->pipeline));
 }
 
-bool mt_recorder_asked_to_stop(struct mt_recorder *rec)
-{
-	mt_recorder_take_commands(rec);
-	if (rec->commands_held_up && mt_control_stop_waits(rec->control))
-		rec->stop = true;
-	return rec->stop;
-}
-
-void mt_recorder_take_commands(struct mt_recorder *rec)
+static void take_commands(struct mt_recorder *rec)
 {
 	struct mt_control_command command;
 	char error[MT_CONTROL_ERROR_MAX];
@@ -127,6 +119,15 @@ void mt_recorder_take_commands(struct mt_recorder *rec)
 	}
 }
 
+void mt_recorder_heed_commands(struct mt_recorder *rec)
+{
+	if (!rec->control || !rec->pipeline)
+		return;
+	take_commands(rec);
+	if (rec->commands_held_up && mt_control_stop_waits(rec->control))
+		rec->stop = true;
+}
+
 void mt_recorder_finish_commands(struct mt_recorder *rec)
 {
 	static const struct timespec pause = { .tv_nsec = 1000000 };
@@ -136,7 +137,7 @@ void mt_recorder_finish_commands(struct mt_recorder *rec)
 		return;
 	/* What has been sent before the command's end is done, not lost. */
 	do {
-		mt_recorder_take_commands(rec);
+		take_commands(rec);
 		if (rec->commands_held_up)
 			nanosleep(&pause, NULL);
 	} while (rec->commands_held_up || (rec->commands_left && --turns));

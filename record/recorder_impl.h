@@ -90,13 +90,17 @@ void mt_recorder_detach(struct mt_recorder *rec);
 /* The file is full or gone: leave the command alone from here on. */
 void mt_recorder_give_up(struct mt_recorder *rec);
 
+/* By signals, by --duration or by a command, whatever becomes of the recorded one. */
+static inline bool mt_recorder_asked_to_end(const struct mt_recorder *rec)
+{
+	return rec->interrupts >= 2 || rec->duration_over || rec->stop;
+}
+
 /*
- * Do the commands that are there, up to one that has to wait. At the end: all of them; no answer
- * but a stop's is owed then.
+ * Do the commands that are there, up to one that has to wait; a stop behind that ends the recording
+ * already. At the end: all of them; no answer but a stop's is owed then.
  */
-void mt_recorder_take_commands(struct mt_recorder *rec);
-/* The same, and look for a stop behind what has to wait: sets stop, and says whether it is set. */
-bool mt_recorder_asked_to_stop(struct mt_recorder *rec);
+void mt_recorder_heed_commands(struct mt_recorder *rec);
 void mt_recorder_finish_commands(struct mt_recorder *rec);
 
 /* Until the tree is gone, the time is over or somebody interrupts. */

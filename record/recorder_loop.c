@@ -96,7 +96,7 @@ static bool is_to_end(struct mt_recorder *rec)
 {
 	if (rec->opts->duration && mt_now() - rec->start_time >= rec->opts->duration)
 		rec->duration_over = true;
-	return rec->interrupts >= 2 || rec->duration_over || rec->stop;
+	return mt_recorder_asked_to_end(rec);
 }
 
 /* Asked while the command stands still, which may be for as long as nobody reads our output. */
@@ -105,8 +105,8 @@ static bool has_enough(void *arg)
 	struct mt_recorder *rec = arg;
 
 	take_signal(rec);
-	return (rec->control && rec->pipeline && mt_recorder_asked_to_stop(rec)) ||
-	       is_to_end(rec);
+	mt_recorder_heed_commands(rec);
+	return is_to_end(rec);
 }
 
 static void answer_requests(struct mt_recorder *rec)
@@ -213,8 +213,7 @@ void mt_recorder_loop(struct mt_recorder *rec)
 			take_signal(rec);
 		look_at_root(rec, fds[2].revents & POLLIN);
 		fds[2].fd = rec->root_fd;
-		if (rec->control && rec->pipeline)
-			mt_recorder_asked_to_stop(rec);
+		mt_recorder_heed_commands(rec);
 		if (rec->attacher && mt_pipeline_failed(rec->pipeline))
 			mt_recorder_give_up(rec);
 	}
