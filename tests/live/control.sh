@@ -186,17 +186,6 @@ for file in . "$WORKLOADS/marked"; do
 done
 
 # Commands that come while the command stands still, and nobody reads.
-stands_still()
-{
-	local pid i
-
-	pid=$(cat pid.txt)
-	for ((i = 0; i < 15; i++)); do
-		is_stopped "$pid" || return
-		sleep 0.1
-	done
-}
-
 # in_a_pause NAME: commands to descriptor 8.
 in_a_pause()
 {
@@ -208,7 +197,8 @@ in_a_pause()
 		>out.txt 2>err.txt &
 	recorder=$!
 	exec 9<pipe
-	until_true 60 stands_still
+	until_true 60 test -s pid.txt
+	until_true 60 stands_still "$(cat pid.txt)"
 	is "$1: it stands still" $? 0
 	exec 8>control
 }
@@ -247,10 +237,6 @@ for _ in 1 2 3; do
 	kill -TERM "$recorder" 2>/dev/null
 	sleep 0.3
 done
-has_ended()
-{
-	[ "$(state_of "$1")" = Z ] || [ -z "$(state_of "$1")" ]
-}
 until_true 60 has_ended "$recorder"
 is 'ended after a stop: it has ended' $? 0
 exec 8>&- 9<&-

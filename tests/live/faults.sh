@@ -99,14 +99,6 @@ for timeout in inf 0; do
 done
 
 # Killed in the midst of a pause, which lasts as long as nobody reads.
-stands_still()
-{
-	for _ in $(seq 1000); do
-		is_stopped "$1" && sleep 0.3 && is_stopped "$1" && return
-		sleep 0.02
-	done
-	not_ok "process $1 stands still" "$(state_of "$1")"
-}
 mkfifo pipe
 cat >pair.sh <<'EOF'
 "$WORKLOADS/storm" 1 100000007 & echo $! >pids.txt
@@ -122,7 +114,8 @@ for who in all one; do
 	exec 9<pipe
 	until_true 20 grep -q ready out.txt
 	{ read -r first; read -r second; } <pids.txt
-	stands_still "$second"
+	until_true 20 stands_still "$second" ||
+		not_ok "process $second stands still" "$(state_of "$second")"
 	kill -KILL "$first"
 	[ $who = one ] || kill -KILL "$second"
 	cat <&9 >run.mt

@@ -98,6 +98,20 @@ is_stopped()
 {
 	[ "$(state_of "$1")" = T ]
 }
+# stands_still PID: not for the moment of one stop, but whenever it is looked at for a second and a half.
+stands_still()
+{
+	local i
+
+	for ((i = 0; i < 15; i++)); do
+		is_stopped "$1" || return
+		sleep 0.1
+	done
+}
+has_ended()
+{
+	case $(state_of "$1") in '' | Z) ;; *) return 1 ;; esac
+}
 is_running()
 {
 	! is_stopped "$1"

@@ -118,11 +118,11 @@ mt-record --pressure-timeout 500ms --ring-size 64K -o - -- \
 	sh -c 'echo $$ >pid.txt; exec "$WORKLOADS/storm" 4 100000007'
 echo $? >code.txt
 EOF
-has_ended()
+is_killed()
 {
-	[ -s pid.txt ] && case $(state_of "$(cat pid.txt)") in '' | Z) ;; *) false ;; esac
+	[ -s pid.txt ] && has_ended "$(cat pid.txt)"
 }
-bash stall.sh 2>err.txt | { until_true 60 has_ended; cat >run.mt; }
+bash stall.sh 2>err.txt | { until_true 60 is_killed; cat >run.mt; }
 is 'nobody reads the output: exit status' "$(cat code.txt)" 125
 matches 'nobody reads the output: said' err.txt 'pressure-timeout'
 mt-report check run.mt >out.txt 2>&1
@@ -219,14 +219,11 @@ for what in map rename; do
 done
 # Nobody takes what is written for a while, so that nobody empties the ring.
 rm -f finished pid.txt
-stands_still()
-{
-	[ -s pid.txt ] && is_stopped "$(cat pid.txt)" && sleep 0.5 && is_stopped "$(cat pid.txt)"
-}
 # shellcheck disable=SC2016 # for the inner shell
 mt-record --pressure-timeout inf --mapping-ring-size 64K -o - -- \
 	sh -c 'echo $$ >pid.txt; exec /usr/bin/python3 maps.py' 2>err.txt |
-	{ until_true 60 stands_still; ls finished >early.txt 2>&1; cat >run.mt; }
+	{ until_true 60 test -s pid.txt; until_true 60 stands_still "$(cat pid.txt)"
+	  ls finished >early.txt 2>&1; cat >run.mt; }
 is 'a small ring of mappings, pausing: nothing lost' "${PIPESTATUS[0]}" 0
 matches 'a small ring of mappings, pausing: it paused' err.txt 'paused [0-9]* times'
 matches 'a small ring of mappings, pausing: the command waited' early.txt 'No such file'

@@ -85,11 +85,8 @@ mt-record -q --pressure-timeout inf --ring-size 64K --stack-ring-size 64K -o pip
 	sh -c 'echo $$ >pid.txt; exec "$WORKLOADS/storm" 4 20011' >out.txt 2>err.txt &
 recorder=$!
 exec 9<pipe
-stands_still()
-{
-	[ -s pid.txt ] && is_stopped "$(cat pid.txt)" && sleep 0.5 && is_stopped "$(cat pid.txt)"
-}
-until_true 20 stands_still
+until_true 20 test -s pid.txt
+until_true 20 stands_still "$(cat pid.txt)"
 is 'it stands still' "$(state_of "$(cat pid.txt)")" T
 is 'it has not ended' "$(cat out.txt)" ''
 kill -KILL "$recorder"

@@ -10,38 +10,31 @@
 size_t __sanitizer_get_current_allocated_bytes(void);
 #endif
 
-/* Anonymous memory that is committed. */
-static inline size_t resident_bytes(void)
+/* A line of /proc/self/status, such as "VmHWM". */
+static inline size_t status_bytes(const char *name)
 {
 	FILE *file = fopen("/proc/self/status", "re");
+	size_t len = strlen(name), kib = 0;
 	char line[128];
-	size_t kib = 0;
 
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "RssAnon: %zu kB", &kib) == 1)
+		if (!strncmp(line, name, len) && sscanf(line + len, ": %zu kB", &kib) == 1)
 			break;
 	if (file)
 		fclose(file);
 	return kib << 10;
 }
 
+/* Anonymous memory that is committed. */
+static inline size_t resident_bytes(void)
+{
+	return status_bytes("RssAnon");
+}
+
 /* The most of it at one time since the process began. */
 static inline size_t highest_bytes(void)
 {
-	FILE *file = fopen("/proc/self/status", "re");
-	size_t high = 0, other = 0, kib;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "VmHWM: %zu kB", &kib) == 1)
-			high = kib;
-		if (sscanf(line, "RssFile: %zu kB", &kib) == 1 ||
-		    sscanf(line, "RssShmem: %zu kB", &kib) == 1)
-			other += kib;
-	}
-	if (file)
-		fclose(file);
-	return (high - other) << 10;
+	return status_bytes("VmHWM") - status_bytes("RssFile") - status_bytes("RssShmem");
 }
 
 /*
